@@ -1,0 +1,64 @@
+"""``framehub``: one command, one file per group; each is imported only when it is used."""
+
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from framehub.errors import FramehubError
+
+COMMANDS = {
+    "serve": "framehub.cli.serve:serve",
+    "demo": "framehub.cli.demo:demo",
+    "decode": "framehub.cli.frames:decode",
+    "encode": "framehub.cli.frames:encode",
+    "journal": "framehub.cli.journal:journal",
+    "pipeline": "framehub.cli.pipeline:pipeline",
+    "story": "framehub.cli.story:story",
+}
+
+
+class LazyGroup(click.Group):
+    """Find commands by name, so that ``framehub serve`` never pays for what it does not use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of ``COMMANDS``."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the command's module now."""
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Say which command was meant when the name is nearly right."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as exc:
+            from difflib import get_close_matches
+
+            if close := get_close_matches(args[0], COMMANDS, n=1):
+                raise click.UsageError(f"{exc.message} Did you mean '{close[0]}'?", ctx) from None
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Our own errors are one line on stderr and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except FramehubError as exc:
+            raise click.ClickException(str(exc)) from exc
+        except BrokenPipeError:
+            # `framehub journal cat | head`: the reader has seen enough.
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("framehub"), prog_name="framehub")
+def run() -> None:
+    """Browsers and programs reach Python functions over one socket; every frame is a row in a table."""

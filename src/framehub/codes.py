@@ -1,0 +1,82 @@
+"""Every number and word that goes over a wire or into the journal (spec/codes.json says the same)."""
+
+from enum import IntEnum, StrEnum
+
+
+class Protocol(IntEnum):
+    """MFP sub-protocols: the top three bits of a frame's first byte (spec/mfp.md, section 2)."""
+
+    SERVICE = 1
+    MESSAGE = 2
+    REQUEST = 3
+    BINARY = 4
+    RESPONSE = 5
+
+
+class Service(IntEnum):
+    """What a service frame says: its low three bits (spec/mfp.md, section 4)."""
+
+    ACK = 1
+    TIMEOUT = 2
+    ABORT = 3
+    UNKNOWN = 4
+    PING = 7
+
+
+class BinaryKind(IntEnum):
+    """What a binary frame carries: bits 0110 of its flags (spec/mfp.md, section 6)."""
+
+    NONE = 0
+    EXPECTED = 1
+    STREAMING = 2
+    DATA = 3
+
+
+class ErrorCode(StrEnum):
+    """The closed list of codes in an ``error`` made by the library (spec/mfp.md, section 7)."""
+
+    BAD_REQUEST = "bad_request"
+    UNKNOWN_ENDPOINT = "unknown_endpoint"
+    UNKNOWN_FUNCTION = "unknown_function"
+    FUNCTION_FAILED = "function_failed"
+    SERVICE_ERROR = "service_error"
+    STREAM_ERROR = "stream_error"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    BUSY = "busy"
+    LIMIT = "limit"
+    FORBIDDEN = "forbidden"
+    INTERNAL = "internal"
+
+
+class CloseCode(IntEnum):
+    """Why a WebSocket is closed (spec/mfp.md, section 9)."""
+
+    OK = 1000
+    GOING_AWAY = 1001
+    PROTOCOL_ERROR = 1002
+    UNSUPPORTED = 1003
+    BAD_CHECKSUM = 1007
+    POLICY = 1008
+    TOO_BIG = 1009
+    INTERNAL = 1011
+
+
+class Direction(StrEnum):
+    """Which way a recorded frame went, seen from the node that recorded it (spec/journal.md)."""
+
+    IN = "in"
+    OUT = "out"
+
+
+class Kind(StrEnum):
+    """What a journal row records (spec/journal.md): a frame by its type, or a link coming or going."""
+
+    SERVICE = "service"
+    MESSAGE = "message"
+    REQUEST = "request"
+    BINARY = "binary"
+    RESPONSE = "response"
+    REFUSED = "refused"
+    LINK_OPENED = "link_opened"
+    LINK_CLOSED = "link_closed"

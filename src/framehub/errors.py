@@ -1,0 +1,117 @@
+"""Every exception this package raises on purpose.
+
+FramehubError
+├── ProtocolError
+│   ├── LocalProtocolError     our caller asked for what the spec forbids; nothing was sent
+│   │   └── LimitExceeded      .limit, .allowed, .got
+│   └── RemoteProtocolError    the peer sent what the spec forbids
+│       └── MalformedFrame     bytes that do not parse; .reason, .offset
+│           └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
+├── ConnectionClosed           .code, .reason; everything pending on that connection fails with it
+├── RequestTimeout             nobody answered in time
+├── RequestAborted             the peer refused or dropped what it was sent
+├── EndpointError              an endpoint answered with an error; .value
+├── JournalError               a journal cannot be read or written
+│   └── JournalLocked          another process writes it
+├── PipelineError              Spark, Java or the tables: what is missing and where
+└── ConfigError                a setting that cannot be
+"""
+
+from typing import Any
+
+
+class FramehubError(Exception):
+    """Catch this to mean "the library said no"."""
+
+
+class ProtocolError(FramehubError):
+    """A rule of a wire protocol was broken, by us or by the peer."""
+
+
+class LocalProtocolError(ProtocolError):
+    """Our caller asked for what the spec forbids. Nothing was sent and no state changed."""
+
+
+class LimitExceeded(LocalProtocolError):
+    """What was asked is over a limit of this connection."""
+
+    def __init__(self, limit: str, *, allowed: int, got: int, hint: str = "") -> None:
+        super().__init__(limit, allowed, got)
+        self.limit = limit
+        self.allowed = allowed
+        self.got = got
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.limit}: {self.got} is over the limit of {self.allowed}"
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke the protocol; what it is told is in the spec's table (spec/mfp.md, section 9)."""
+
+
+class MalformedFrame(RemoteProtocolError):
+    """Bytes that are no frame."""
+
+    def __init__(self, reason: str, *, offset: int) -> None:
+        super().__init__(reason, offset)
+        self.reason = reason
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"{self.reason} at byte {self.offset}"
+
+
+class ChecksumFailed(MalformedFrame):
+    """The checksum is wrong, or missing where one was agreed."""
+
+
+class ConnectionClosed(FramehubError):
+    """The connection ended while something on it was pending, or before it was used."""
+
+    def __init__(self, code: int = 1006, reason: str = "") -> None:
+        super().__init__(code, reason)
+        self.code = code
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"connection closed ({self.code}{': ' + self.reason if self.reason else ''})"
+
+
+class RequestTimeout(FramehubError):
+    """No answer came in time; the peer was told, or it told us."""
+
+
+class RequestAborted(FramehubError):
+    """The peer refused or dropped what it was sent."""
+
+
+class EndpointError(FramehubError):
+    """An endpoint's answer is an error. Raise it in a handler to answer with ``value``."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
+
+    def __str__(self) -> str:
+        if isinstance(self.value, dict) and "message" in self.value:
+            code = self.value.get("code")
+            return f"{code}: {self.value['message']}" if code else str(self.value["message"])
+        return str(self.value)
+
+
+class JournalError(FramehubError):
+    """A journal cannot be read or written."""
+
+
+class JournalLocked(JournalError):
+    """Another process writes this journal."""
+
+
+class PipelineError(FramehubError):
+    """The pipeline cannot run: what is missing, and where."""
+
+
+class ConfigError(FramehubError):
+    """A setting that cannot be."""

@@ -1,0 +1,180 @@
+"""The columns of the journal, and rows packed into Arrow (spec/journal.md, section 3). Pure.
+
+A row is made on the hot path, so it costs one ``struct`` pack and one append: its fixed-size fields become
+one byte string, its texts and the raw frame stay as they are. A whole block is turned into columns at once
+by numpy, on the writer's thread.
+"""
+
+import struct
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute  # noqa: F401  (pa.compute)
+
+VERSION: Final = 1
+NO_ID: Final = b"\0" * 16
+NO_LINK: Final = b"\0" * 8
+
+SCHEMA: Final = pa.schema(
+    [
+        # when
+        pa.field("time_ns", pa.int64(), nullable=False),
+        pa.field("mono_ns", pa.int64(), nullable=False),
+        # where
+        pa.field("link", pa.binary(), nullable=False),
+        pa.field("protocol", pa.string(), nullable=False),
+        pa.field("version", pa.int16(), nullable=False),
+        pa.field("direction", pa.string(), nullable=False),
+        # who and what
+        pa.field("user", pa.int32(), nullable=False),
+        pa.field("service", pa.int32()),
+        pa.field("function", pa.int32()),
+        pa.field("endpoint", pa.string()),
+        # the decoded head
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("head", pa.int16()),
+        pa.field("id", pa.int64()),
+        pa.field("ref", pa.int64()),
+        pa.field("key", pa.int64()),
+        pa.field("code", pa.int16()),
+        pa.field("query", pa.binary()),
+        # the body
+        pa.field("bytes", pa.int32(), nullable=False),
+        pa.field("payload_at", pa.int32()),
+        pa.field("payload_bytes", pa.int32()),
+        pa.field("files", pa.int32()),
+        pa.field("error", pa.string()),
+        pa.field("refused", pa.string()),
+        # the story
+        pa.field("exchange", pa.binary()),
+        pa.field("parent", pa.binary()),
+        # the frame itself: whole, its head, or nothing
+        pa.field("recorded", pa.string(), nullable=False),
+        pa.field("raw", pa.binary()),
+    ]
+)
+"""Columns of a row as written; a reader adds ``node`` and ``seq`` (``ROW_SCHEMA``)."""
+
+ROW_SCHEMA: Final = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        *SCHEMA,
+    ]
+)
+"""Columns of a row as read, and as sealed into Parquet: known by (node, seq)."""
+
+PROTOCOLS: Final = ("mfp", "hub", "rpc")
+DIRECTIONS: Final = ("in", "out")
+RECORDED: Final = ("full", "head", "off")
+KINDS: Final = (
+    "service",
+    "message",
+    "request",
+    "binary",
+    "response",
+    "refused",
+    "link_opened",
+    "link_closed",
+)
+"""Every ``kind``; the position is what a packed row holds. Append only."""
+
+KIND_NUMBER: Final = {name: number for number, name in enumerate(KINDS)}
+
+_LAYOUT: Final = (
+    ("time_ns", "q", "<i8"),
+    ("mono_ns", "q", "<i8"),
+    ("link", "8s", "V8"),
+    ("protocol", "B", "u1"),
+    ("version", "H", "<u2"),
+    ("direction", "B", "u1"),
+    ("user", "i", "<i4"),
+    ("service", "i", "<i4"),
+    ("function", "i", "<i4"),
+    ("kind", "B", "u1"),
+    ("head", "h", "<i2"),
+    ("id", "q", "<i8"),
+    ("ref", "q", "<i8"),
+    ("key", "q", "<i8"),
+    ("code", "h", "<i2"),
+    ("bytes", "i", "<i4"),
+    ("payload_at", "i", "<i4"),
+    ("payload_bytes", "i", "<i4"),
+    ("files", "i", "<i4"),
+    ("exchange", "16s", "V16"),
+    ("parent", "16s", "V16"),
+    ("recorded", "B", "u1"),
+)
+FIXED: Final = struct.Struct("<" + "".join(code for _, code, _ in _LAYOUT))
+"""``FIXED.pack(time_ns, mono_ns, link, protocol, ... recorded)``: -1 and zero ids stand for null."""
+
+_DTYPE: Final = np.dtype([(name, dtype) for name, _, dtype in _LAYOUT])
+assert _DTYPE.itemsize == FIXED.size
+
+_WORDS: Final = {
+    "protocol": pa.array(PROTOCOLS),
+    "direction": pa.array(DIRECTIONS),
+    "kind": pa.array(KINDS),
+    "recorded": pa.array(RECORDED),
+}
+_IDS: Final = {"link": NO_LINK, "exchange": NO_ID, "parent": NO_ID}
+_TEXTS: Final = ("endpoint", "query", "error", "refused", "raw")
+
+
+class Row(NamedTuple):
+    """One row of the journal on its way to disk; ``fixed`` is made by ``FIXED.pack``."""
+
+    fixed: bytes
+    endpoint: str | None = None
+    query: bytes | None = None
+    error: str | None = None
+    refused: str | None = None
+    raw: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes this row holds in memory and, nearly, on disk."""
+        raw = self.raw
+        return FIXED.size + 64 + (len(raw) if raw is not None else 0)
+
+
+def to_batch(rows: list[Row]) -> pa.RecordBatch:
+    """Turn rows into one record batch of ``SCHEMA``."""
+    packed = np.frombuffer(b"".join([row[0] for row in rows]), dtype=_DTYPE)
+    texts = dict(zip(_TEXTS, list(zip(*rows, strict=True))[1:], strict=True)) if rows else {}
+    return pa.RecordBatch.from_arrays(
+        [_column(field, packed, texts) for field in SCHEMA], schema=SCHEMA
+    )
+
+
+def _column(field: pa.Field, packed: "np.ndarray[Any, Any]", texts: dict[str, tuple[Any, ...]]) -> pa.Array:
+    name = field.name
+    if name in _TEXTS:
+        return pa.array(texts.get(name, ()), type=field.type)
+    values = np.ascontiguousarray(packed[name])
+    if name in _WORDS:
+        return _WORDS[name].take(pa.array(values))
+    if name in _IDS:
+        return _ids(values, null=_IDS[name] if field.nullable else None)
+    mask = values == -1 if field.nullable else None
+    return pa.array(values, type=field.type, mask=mask)
+
+
+def _ids(values: "np.ndarray[Any, Any]", *, null: bytes | None) -> pa.Array:
+    """Fixed-width ids as plain binary: Spark reads no fixed-size binary."""
+    width = values.dtype.itemsize
+    fixed = pa.Array.from_buffers(pa.binary(width), len(values), [None, pa.py_buffer(values)])
+    ids = fixed.cast(pa.binary())
+    if null is None:
+        return ids
+    lanes = values.view(np.uint64).reshape(len(values), width // 8)
+    return pa.compute.if_else(pa.array(lanes.any(axis=1)), ids, pa.scalar(None, pa.binary()))
+
+
+def with_position(batch: pa.RecordBatch, *, node: str, first_seq: int) -> pa.RecordBatch:
+    """Add ``node`` and ``seq``: what a reader hands out (``ROW_SCHEMA``)."""
+    count = batch.num_rows
+    nodes = pa.repeat(pa.scalar(node), count)
+    seqs = pa.array(np.arange(first_seq, first_seq + count, dtype=np.int64))
+    return pa.RecordBatch.from_arrays([nodes, seqs, *batch.columns], schema=ROW_SCHEMA)
