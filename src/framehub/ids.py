@@ -1,0 +1,41 @@
+"""32-bit ids that wrap past the living (spec/mfp.md, section 8.1). Pure."""
+
+from collections.abc import Callable
+from typing import Final
+
+from framehub.errors import LimitExceeded
+
+LAST: Final = 2**32 - 1
+
+
+class Ids:
+    """Count 1, 2, ... 2^32-1, 1, ...; after the first wrap, pass over ids that are still alive."""
+
+    def __init__(self, *, first: int = 1, tries: int = 65_536) -> None:
+        self._next = first
+        self._wrapped = first != 1
+        self._tries = tries
+
+    def take(self, is_live: Callable[[int], bool]) -> int:
+        """The next free id; ``is_live`` is only asked once ids can meet again.
+
+        Raises:
+            LimitExceeded: a long run of ids is alive; nothing sane holds so many.
+        """
+        if not self._wrapped:
+            taken = self._next
+            self._advance()
+            return taken
+        for _ in range(self._tries):
+            taken = self._next
+            self._advance()
+            if not is_live(taken):
+                return taken
+        raise LimitExceeded("live ids", allowed=self._tries, got=self._tries + 1)
+
+    def _advance(self) -> None:
+        if self._next == LAST:
+            self._next = 1
+            self._wrapped = True
+        else:
+            self._next += 1

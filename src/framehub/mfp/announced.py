@@ -1,0 +1,151 @@
+"""Announced messages of the peer: their files come in frames of their own (spec/mfp.md, 8.4). Pure."""
+
+from framehub.codes import BinaryKind, Service
+from framehub.mfp.deadlines import Deadlines
+from framehub.mfp.events import MessageLost, MessageReceived
+from framehub.mfp.frames import BinaryFrame, Files, MessageFrame
+from framehub.mfp.outbox import Outbox
+from framehub.mfp.remembered import Remembered
+from framehub.mfp.settings import Settings
+
+
+class Announced:
+    """The peer's announced messages by id, until each is whole or lost."""
+
+    def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._past = past
+        self._sets: dict[int, _Set] = {}
+        self._bytes = 0
+        self._dropped = Remembered(settings.remembered)  # we aborted these: what is in flight is no fault
+        self._deadlines = Deadlines()
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __contains__(self, ref: int) -> bool:
+        return ref in self._sets
+
+    def exchange(self, ref: int) -> int:
+        """The exchange of an announced message, live or dropped by us, or 0."""
+        return self._sets[ref].exchange if ref in self._sets else self._dropped.get(ref)
+
+    def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
+        """A new announcement; over the limit it is refused."""
+        if len(self._sets) >= self._settings.max_announced:
+            self.refuse(frame.id, exchange)
+            return
+        self._sets[frame.id] = _Set(frame, exchange)
+        self._deadlines.add(frame.id, now + self._settings.progress_timeout)
+
+    def refuse(self, ref: int, exchange: int) -> None:
+        """Abort what the peer began, and swallow what of it is already under way."""
+        self._dropped.add(ref, exchange)
+        self._outbox.service(Service.ABORT, ref, exchange)
+
+    def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
+        """One file; the last one makes the message whole, a wrong one loses it."""
+        ref = frame.ref
+        if ref not in self._sets:
+            self._late(frame)
+            return None
+        set_ = self._sets[ref]
+        reason = set_.wrong(frame)
+        if reason is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
+            reason = f"over max_waiting_bytes, {self._settings.max_waiting_bytes}"
+        if reason is not None:
+            return self._lose(ref, reason, in_flight=not frame.final)
+        self._bytes += len(frame.data)
+        if not set_.add(frame):
+            self._deadlines.add(ref, now + self._settings.progress_timeout)
+            return None
+        self._close(ref)
+        return MessageReceived(set_.whole(), set_.exchange)
+
+    def given_up(self, ref: int) -> MessageLost | None:
+        """The peer will not finish it; None if we knew of none."""
+        if ref not in self._sets:
+            self._dropped.pop(ref)
+            return None
+        exchange = self._close(ref)
+        return MessageLost(ref, "the sender gave it up", exchange)
+
+    def forget(self, ref: int) -> None:
+        """The peer uses this id anew."""
+        self._dropped.pop(ref)
+
+    def due(self, now: float) -> list[MessageLost]:
+        """Give up what makes no progress."""
+        return [self._lose(ref, "no file came in time", in_flight=True) for ref in self._deadlines.due(now)]
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When something becomes overdue."""
+        return self._deadlines.next
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._sets.clear()
+        self._dropped.clear()
+        self._bytes = 0
+        self._deadlines = Deadlines()
+
+    def _late(self, frame: BinaryFrame) -> None:
+        if not self._dropped.get(frame.ref):
+            self._outbox.service(Service.UNKNOWN, frame.ref, self._past.get(frame.ref))
+        elif frame.final:
+            self._past.add(frame.ref, self._dropped.pop(frame.ref))
+
+    def _lose(self, ref: int, reason: str, *, in_flight: bool) -> MessageLost:
+        exchange = self._close(ref)
+        if in_flight:
+            self._dropped.add(ref, exchange)
+        self._outbox.service(Service.ABORT, ref, exchange)
+        return MessageLost(ref, reason, exchange)
+
+    def _close(self, ref: int) -> int:
+        set_ = self._sets.pop(ref)
+        self._bytes -= set_.bytes
+        self._deadlines.drop(ref)
+        self._past.add(ref, set_.exchange)
+        return set_.exchange
+
+
+class _Set:
+    """One announced message and the files that have come."""
+
+    def __init__(self, frame: MessageFrame, exchange: int) -> None:
+        self.exchange = exchange
+        self.bytes = 0
+        self._frame = frame
+        self._missing = set(frame.expected)
+        self._files: dict[int, bytes] = {}
+
+    def wrong(self, frame: BinaryFrame) -> str | None:
+        """Why ``frame`` does not fit, or nothing."""
+        if frame.kind is not BinaryKind.EXPECTED or frame.key is None:
+            if frame.kind is BinaryKind.NONE and frame.final:
+                return f"ended with {len(self._missing)} files missing"
+            return f"a binary frame of kind {frame.kind.name.lower()} in an announced message"
+        if frame.key not in self._missing:
+            return f"key {frame.key} {'came twice' if frame.key in self._files else 'was not announced'}"
+        if frame.final and len(self._missing) > 1:
+            return f"ended with {len(self._missing) - 1} files missing"
+        return None
+
+    def add(self, frame: BinaryFrame) -> bool:
+        """Keep one file; true when it was the last."""
+        assert frame.key is not None
+        self._missing.remove(frame.key)
+        self._files[frame.key] = frame.data
+        self.bytes += len(frame.data)
+        return not self._missing
+
+    def whole(self) -> MessageFrame:
+        """The message with its files, in the announced order."""
+        frame = self._frame
+        files: Files = tuple((key, self._files[key]) for key in frame.expected)
+        return MessageFrame(
+            id=frame.id, payload=frame.payload, files=files, need_ack=frame.need_ack, checksum=frame.checksum
+        )

@@ -1,0 +1,91 @@
+"""Requests that we asked (spec/mfp.md, 8.2): each is settled exactly once. Pure."""
+
+from framehub.codes import Service
+from framehub.errors import LimitExceeded
+from framehub.mfp.deadlines import Deadlines
+from framehub.mfp.events import RequestFailed, ResponseReceived
+from framehub.mfp.frames import Files, RequestFrame, ResponseFrame
+from framehub.mfp.outbox import Outbox
+from framehub.mfp.remembered import Remembered
+from framehub.mfp.settings import Settings
+
+
+class Asked:
+    """Our requests by id, until a response, a refusal, our cancellation or their deadline."""
+
+    def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._past = past
+        self._waiting: dict[int, int] = {}
+        self._deadlines = Deadlines()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, id_: int) -> bool:
+        return id_ in self._waiting
+
+    def ask(
+        self, payload: bytes, files: Files, *, deadline: float, need_ack: bool, checksum: bool
+    ) -> tuple[int, int]:
+        """Send a request; its id and exchange."""
+        if len(self._waiting) >= self._settings.max_requests:
+            raise LimitExceeded(
+                "requests waiting for an answer",
+                allowed=self._settings.max_requests,
+                got=len(self._waiting) + 1,
+                hint="max_requests",
+            )
+        self._outbox.check_fits(payload, files)
+        id_ = self._outbox.new_id()
+        exchange = self._outbox.new_exchange()
+        self._outbox.send(
+            RequestFrame(id=id_, payload=payload, files=files, need_ack=need_ack, checksum=checksum), exchange
+        )
+        self._waiting[id_] = exchange
+        self._deadlines.add(id_, deadline)
+        return id_, exchange
+
+    def answered(self, frame: ResponseFrame) -> ResponseReceived | None:
+        """The peer's answer; None if nothing waits for it."""
+        exchange = self._settle(frame.ref)
+        return ResponseReceived(frame.ref, frame, exchange) if exchange else None
+
+    def failed(self, id_: int, code: Service) -> RequestFailed | None:
+        """The peer says that there will be no answer; None if nothing waits for one."""
+        exchange = self._settle(id_)
+        return RequestFailed(id_, code, True, exchange) if exchange else None
+
+    def cancel(self, id_: int) -> bool:
+        """Give one up and say so; false if it was settled before."""
+        exchange = self._settle(id_)
+        if exchange:
+            self._outbox.service(Service.ABORT, id_, exchange, own=True)
+        return exchange != 0
+
+    def due(self, now: float) -> list[RequestFailed]:
+        """Give up what is overdue and say so."""
+        events = []
+        for id_ in self._deadlines.due(now):
+            exchange = self._settle(id_)
+            self._outbox.service(Service.TIMEOUT, id_, exchange, own=True)
+            events.append(RequestFailed(id_, Service.TIMEOUT, False, exchange))
+        return events
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When something becomes overdue."""
+        return self._deadlines.next
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._waiting.clear()
+        self._deadlines = Deadlines()
+
+    def _settle(self, id_: int) -> int:
+        exchange = self._waiting.pop(id_, 0)
+        if exchange:
+            self._deadlines.drop(id_)
+            self._past.add(id_, exchange)
+        return exchange

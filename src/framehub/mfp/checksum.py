@@ -1,0 +1,65 @@
+"""Checksums at the end of a frame (spec/mfp.md, section 3). Pure.
+
+The sum covers every byte before it, the first byte with its checksum bit set. Mode and algorithm are agreed
+when a connection opens: ``off``, by ``flag`` (a frame says whether it has one) or ``always``.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+from framehub.errors import ConfigError
+
+try:
+    from isal.isal_zlib import crc32 as _crc32
+except ImportError:  # the same polynomial, slower
+    from zlib import crc32 as _crc32
+
+Mode: TypeAlias = Literal["off", "flag", "always"]
+Algorithm: TypeAlias = Literal["crc32", "xor8"]
+MODES: Final = ("off", "flag", "always")
+
+
+def crc32(data: bytes | memoryview) -> bytes:
+    """CRC-32 as in zlib, four bytes."""
+    sum_: int = _crc32(data)
+    return sum_.to_bytes(4, "big")
+
+
+def xor8(data: bytes | memoryview) -> bytes:
+    """One byte: all bytes XORed."""
+    return bytes((int(np.bitwise_xor.reduce(np.frombuffer(data, np.uint8), initial=0)),))
+
+
+ALGORITHMS: Final[dict[str, tuple[int, Callable[[bytes | memoryview], bytes]]]] = {
+    "crc32": (4, crc32),
+    "xor8": (1, xor8),
+}
+
+
+class Checksums(Struct, frozen=True):
+    """What two peers agreed on."""
+
+    mode: Mode = "flag"
+    algorithm: Algorithm = "crc32"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ConfigError(f"checksum mode {self.mode!r} is none of {', '.join(MODES)}")
+        if self.algorithm not in ALGORITHMS:
+            raise ConfigError(f"checksum algorithm {self.algorithm!r} is none of {', '.join(ALGORITHMS)}")
+
+    @property
+    def size(self) -> int:
+        """Bytes of one sum."""
+        return ALGORITHMS[self.algorithm][0]
+
+    def of(self, data: bytes | memoryview) -> bytes:
+        """The sum of ``data`` as it stands on the wire."""
+        return ALGORITHMS[self.algorithm][1](data)
+
+
+BY_FLAG: Final = Checksums()
+OFF: Final = Checksums(mode="off")

@@ -1,0 +1,323 @@
+"""One MFP connection as a pipe: frames in, events and bytes out (spec/mfp.md, section 8). Pure.
+
+Feed it with ``receive``, call ``tick`` at ``next_deadline``, send what ``drain`` gives. It owns no socket,
+clock or task; time is an argument. Every conversation, whoever opened it, has a number, its ``exchange``; each
+frame in or out is labelled with the exchange it belongs to (0: it refers to nothing known).
+
+What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
+"""
+
+from typing import NamedTuple
+
+from framehub.codes import BinaryKind, Service
+from framehub.errors import LocalProtocolError, RemoteProtocolError
+from framehub.mfp import codec
+from framehub.mfp.announced import Announced
+from framehub.mfp.answering import Answering
+from framehub.mfp.asked import Asked
+from framehub.mfp.events import Acknowledged, Event, MessageReceived, MessageRefused, PongReceived
+from framehub.mfp.frames import (
+    BinaryFrame,
+    Files,
+    Frame,
+    MessageFrame,
+    RequestFrame,
+    ResponseFrame,
+    ServiceFrame,
+)
+from framehub.mfp.outbox import Outbox, Outgoing
+from framehub.mfp.remembered import Remembered
+from framehub.mfp.settings import Settings
+
+
+class Received(NamedTuple):
+    """One frame of the peer: what it was, the conversation it belongs to, what it means to the owner."""
+
+    frame: Frame
+    exchange: int
+    event: Event | None
+
+
+class Connection:
+    """The rules of one connection; the same on both sides of it."""
+
+    def __init__(self, settings: Settings, *, first_id: int = 1) -> None:
+        self.settings = settings
+        self.ignored = 0
+        """Service frames about nothing we know: lawful one by one, suspicious in crowds."""
+        self._outbox = Outbox(settings, self._is_live, first_id=first_id)
+        # What we sent, by our ids.
+        self._past_ours = Remembered(settings.remembered)
+        self._asked = Asked(settings, self._outbox, self._past_ours)
+        self._acks: dict[int, int] = {}
+        self._pings: dict[int, tuple[int, float]] = {}
+        self._sets: dict[int, tuple[int, set[int]]] = {}
+        self._messages = Remembered(settings.remembered)  # the peer may still refuse these
+        # What the peer sent, by its ids.
+        self._past_theirs = Remembered(settings.remembered)
+        self._answering = Answering(settings, self._outbox, self._past_theirs)
+        self._announced = Announced(settings, self._outbox, self._past_theirs)
+
+    # --- what the peer sends ---------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: float) -> Received:
+        """Take one frame.
+
+        Raises:
+            MalformedFrame: these bytes are no frame.
+            RemoteProtocolError: a frame that may not come now.
+        """
+        settings = self.settings
+        if len(data) > settings.max_frame_bytes:
+            raise RemoteProtocolError(f"a frame of {len(data)} bytes, over max_frame_bytes")
+        frame = codec.decode(data, settings.checksums, max_files=settings.max_files)
+        if isinstance(frame, RequestFrame):
+            return self._on_request(frame, now)
+        if isinstance(frame, ResponseFrame):
+            return self._on_response(frame)
+        if isinstance(frame, ServiceFrame):
+            return self._on_service(frame, now)
+        if isinstance(frame, MessageFrame):
+            return self._on_message(frame, now)
+        return self._on_binary(frame, now)
+
+    def _on_request(self, frame: RequestFrame, now: float) -> Received:
+        exchange = self._open(frame.id)
+        if frame.need_ack:
+            self._outbox.service(Service.ACK, frame.id, exchange)
+        return Received(frame, exchange, self._answering.opened(frame, exchange, now))
+
+    def _on_response(self, frame: ResponseFrame) -> Received:
+        event = self._asked.answered(frame)
+        exchange = event.exchange if event else self._past_ours.get(frame.ref)
+        if frame.need_ack:
+            self._outbox.service(Service.ACK, frame.id, exchange)
+        if event is None:
+            self._outbox.service(Service.UNKNOWN, frame.id, exchange)
+        return Received(frame, exchange, event)
+
+    def _on_message(self, frame: MessageFrame, now: float) -> Received:
+        exchange = self._open(frame.id)
+        if frame.need_ack:
+            self._outbox.service(Service.ACK, frame.id, exchange)
+        if frame.streaming:
+            self._announced.refuse(frame.id, exchange)
+            return Received(frame, exchange, None)
+        if frame.expected:
+            self._announced.opened(frame, exchange, now)
+            return Received(frame, exchange, None)
+        self._past_theirs.add(frame.id, exchange)
+        return Received(frame, exchange, MessageReceived(frame, exchange))
+
+    def _on_binary(self, frame: BinaryFrame, now: float) -> Received:
+        exchange = self._announced.exchange(frame.ref) or self._past_theirs.get(frame.ref)
+        if frame.need_ack:
+            self._outbox.service(Service.ACK, frame.id, exchange)
+        return Received(frame, exchange, self._announced.received(frame, now))
+
+    def _on_service(self, frame: ServiceFrame, now: float) -> Received:
+        code, ref = frame.code, frame.ref
+        if code is Service.PING:
+            exchange = self._outbox.new_exchange()
+            self._outbox.service(Service.ACK, ref, exchange)
+            return Received(frame, exchange, None)
+        if code is Service.ACK:
+            return self._on_ack(frame, now)
+        if frame.own:
+            event = self._answering.cancelled(ref, code) or self._announced.given_up(ref)
+            if event is not None:
+                return Received(frame, event.exchange, event)
+            if exchange := self._past_theirs.get(ref):
+                return Received(frame, exchange, None)
+            # Nothing of theirs has this id: taken as ours, since a known peer sets the own bit here (8.5).
+        return self._on_verdict(frame)
+
+    def _on_verdict(self, frame: ServiceFrame) -> Received:
+        """A timeout, abort or unknown about something that we sent."""
+        ref = frame.ref
+        if failed := self._asked.failed(ref, frame.code):
+            self._acks.pop(ref, None)
+            return Received(frame, failed.exchange, failed)
+        exchange = self._sets.pop(ref, (0, set()))[0]
+        if not exchange and frame.code is Service.ABORT:
+            exchange = self._messages.pop(ref)
+        if exchange:
+            self._acks.pop(ref, None)
+            self._past_ours.add(ref, exchange)
+            return Received(frame, exchange, MessageRefused(ref, exchange))
+        return self._about_the_past(frame)
+
+    def _on_ack(self, frame: ServiceFrame, now: float) -> Received:
+        if frame.own:
+            self.ignored += 1
+            return Received(frame, 0, None)
+        ref = frame.ref
+        if ref in self._pings:
+            exchange, sent = self._pings.pop(ref)
+            return Received(frame, exchange, PongReceived(ref, now - sent, exchange))
+        if exchange := self._acks.pop(ref, 0):
+            return Received(frame, exchange, Acknowledged(ref, exchange))
+        return self._about_the_past(frame)
+
+    def _about_the_past(self, frame: ServiceFrame) -> Received:
+        exchange = self._past_ours.get(frame.ref)
+        if not exchange:
+            self.ignored += 1
+        return Received(frame, exchange, None)
+
+    # --- what the owner sends --------------------------------------------------------------------------
+
+    def request(
+        self,
+        payload: bytes,
+        files: Files = (),
+        *,
+        now: float,
+        timeout: float | None = None,
+        need_ack: bool = False,
+        checksum: bool = False,
+    ) -> int:
+        """Ask; the id under which the answer will be told.
+
+        Raises:
+            LimitExceeded: too many requests wait already, or this one is too big for a frame.
+        """
+        deadline = now + (self.settings.request_timeout if timeout is None else timeout)
+        id_, exchange = self._asked.ask(
+            payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
+        )
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_
+
+    def message(
+        self,
+        payload: bytes,
+        files: Files = (),
+        *,
+        expected: tuple[int, ...] = (),
+        need_ack: bool = False,
+        checksum: bool = False,
+    ) -> int:
+        """Tell; with ``expected`` keys the files follow, each by ``file``."""
+        self._outbox.check_fits(payload, files)
+        id_ = self._outbox.new_id()
+        exchange = self._outbox.new_exchange()
+        frame = MessageFrame(
+            id=id_, payload=payload, files=files, expected=expected, need_ack=need_ack, checksum=checksum
+        )
+        self._outbox.send(frame, exchange)
+        if expected:
+            self._sets[id_] = (exchange, set(expected))
+        else:
+            self._messages.add(id_, exchange)
+            self._past_ours.add(id_, exchange)
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_
+
+    def file(self, ref: int, key: int, data: bytes, *, need_ack: bool = False, checksum: bool = False) -> int:
+        """One announced file of our message ``ref``; the last missing one ends it."""
+        exchange, missing = self._sets.get(ref, (0, set()))
+        if key not in missing:
+            raise LocalProtocolError(f"message {ref} does not wait for file {key}")
+        self._outbox.check_fits(data)
+        id_ = self._outbox.new_id()
+        frame = BinaryFrame(
+            id=id_,
+            ref=ref,
+            kind=BinaryKind.EXPECTED,
+            key=key,
+            data=data,
+            final=len(missing) == 1,
+            need_ack=need_ack,
+            checksum=checksum,
+        )
+        self._outbox.send(frame, exchange)
+        missing.remove(key)
+        if not missing:
+            del self._sets[ref]
+            self._messages.add(ref, exchange)
+            self._past_ours.add(ref, exchange)
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_
+
+    def respond(
+        self, ref: int, payload: bytes, files: Files = (), *, need_ack: bool = False, checksum: bool = False
+    ) -> int | None:
+        """Answer the peer's request; None, and nothing is sent, if it no longer waits."""
+        sent = self._answering.respond(ref, payload, files, need_ack=need_ack, checksum=checksum)
+        if sent is None:
+            return None
+        id_, exchange = sent
+        if need_ack:
+            self._acks[id_] = exchange
+        self._past_ours.add(id_, exchange)
+        return id_
+
+    def refuse(self, ref: int) -> None:
+        """Tell the peer that its request or message will not be worked on."""
+        if not self._answering.refuse(ref):
+            self._outbox.service(Service.ABORT, ref, self._past_theirs.get(ref))
+
+    def cancel(self, id_: int) -> bool:
+        """Give up a request of ours that still waits, and say so; false if it was settled before."""
+        self._acks.pop(id_, None)
+        return self._asked.cancel(id_)
+
+    def ping(self, now: float) -> int:
+        """Ask for a sign of life; the id under which the pong will be told."""
+        id_ = self._outbox.new_id()
+        exchange = self._outbox.new_exchange()
+        self._outbox.send(ServiceFrame(id=id_, code=Service.PING, ref=id_, own=True), exchange)
+        self._pings[id_] = (exchange, now)
+        return id_
+
+    # --- time and endings ------------------------------------------------------------------------------
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When to call ``tick``, if at all."""
+        times = (self._asked.next_deadline, self._answering.next_deadline, self._announced.next_deadline)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> list[Event]:
+        """Give up what is overdue, tell the peer, and say what was given up."""
+        failed = self._asked.due(now)
+        for event in failed:
+            self._acks.pop(event.id, None)
+        return [*failed, *self._answering.due(now), *self._announced.due(now)]
+
+    def drain(self) -> list[Outgoing]:
+        """Take everything that waits to be sent, in order."""
+        return self._outbox.drain()
+
+    def close(self) -> None:
+        """Forget everything: nothing is sent, received or waited for any more."""
+        self._outbox.close()
+        self._asked.clear()
+        self._acks.clear()
+        self._pings.clear()
+        self._sets.clear()
+        self._messages.clear()
+        self._past_ours.clear()
+        self._past_theirs.clear()
+        self._answering.clear()
+        self._announced.clear()
+
+    @property
+    def pending(self) -> int:
+        """How much is under way in both directions; 0 after ``close``."""
+        ours = len(self._asked) + len(self._acks) + len(self._pings) + len(self._sets)
+        return ours + len(self._answering) + len(self._announced)
+
+    def _open(self, id_: int) -> int:
+        """Begin a conversation of the peer's under an id that nothing living has."""
+        if id_ in self._answering or id_ in self._announced:
+            raise RemoteProtocolError(f"id {id_} is still in use")
+        self._announced.forget(id_)
+        return self._outbox.new_exchange()
+
+    def _is_live(self, id_: int) -> bool:
+        return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._sets

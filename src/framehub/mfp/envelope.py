@@ -1,0 +1,99 @@
+"""The envelope: what a payload says to an application (spec/mfp.md, section 7). Pure.
+
+    {"endpoint": "chat", "data": any, "error": any, "filemap": [[key, "name", "type"], ...]}
+
+UTF-8 JSON, keys in this order, absent when not given; values that are false, zero, empty or null are given.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from framehub.codes import ErrorCode
+from framehub.errors import LocalProtocolError, RemoteProtocolError
+from framehub.mfp.frames import Files
+
+MAX_DEPTH: Final = 64
+
+
+class Envelope(Struct, frozen=True, gc=False, forbid_unknown_fields=False):
+    """One payload, read."""
+
+    endpoint: str
+    data: Any = UNSET
+    error: Any = UNSET
+    filemap: list[tuple[int, str, str]] | UnsetType = UNSET
+
+    @property
+    def names(self) -> dict[int, tuple[str, str]]:
+        """Name and type of each file by its key."""
+        return {} if self.filemap is UNSET else {key: (name, type_) for key, name, type_ in self.filemap}
+
+
+class BadEnvelope(RemoteProtocolError):
+    """A payload that is no envelope: told to the sender as ``bad_request``, the connection stays."""
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Envelope)
+
+
+def encode(
+    endpoint: str,
+    data: Any = UNSET,
+    *,
+    error: Any = UNSET,
+    names: dict[int, tuple[str, str]] | None = None,
+) -> bytes:
+    """The payload's bytes.
+
+    Raises:
+        LocalProtocolError: a value that JSON cannot carry, or an empty endpoint.
+    """
+    if not endpoint or not isinstance(endpoint, str):
+        raise LocalProtocolError(f"an endpoint is a name, not {endpoint!r}")
+    filemap = [(key, *name) for key, name in names.items()] if names else UNSET
+    try:
+        return _encoder.encode(Envelope(endpoint, data, error, filemap))
+    except (TypeError, ValueError, RecursionError, OverflowError) as exc:
+        raise LocalProtocolError(f"data for {endpoint!r} cannot be sent as JSON: {exc}") from exc
+
+
+def decode(payload: bytes, files: Files = ()) -> Envelope:
+    """Read a payload; ``files`` must be those that came with it.
+
+    Raises:
+        BadEnvelope: no envelope, or its filemap does not name exactly the attached files.
+    """
+    try:
+        envelope = _decoder.decode(payload)
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+        raise BadEnvelope(f"payload is no envelope: {exc}") from exc
+    if not envelope.endpoint:
+        raise BadEnvelope("payload is no envelope: its endpoint is empty")
+    if envelope.filemap is not UNSET or files:
+        _check_filemap(envelope, files)
+    return envelope
+
+
+def _check_filemap(envelope: Envelope, files: Files) -> None:
+    named = [entry[0] for entry in envelope.filemap] if envelope.filemap is not UNSET else []
+    if len(set(named)) != len(named):
+        raise BadEnvelope("filemap names a file twice")
+    if set(named) != {key for key, _ in files}:
+        raise BadEnvelope("filemap does not name exactly the attached files")
+
+
+def library_error(code: ErrorCode, message: str) -> dict[str, str]:
+    """An ``error`` made by the library, not by an application."""
+    return {"code": code.value, "message": message}
+
+
+def error_name(error: Any) -> str:
+    """How the journal calls an error: its code if the library made it, else ``application``."""
+    if isinstance(error, dict) and error.keys() == {"code", "message"}:
+        code = error["code"]
+        if code in ErrorCode.__members__.values():
+            return str(code)
+    return "application"

@@ -1,0 +1,94 @@
+"""What a connection tells its owner (spec/mfp.md, section 8). Pure.
+
+Every frame received causes at most one event. ``exchange`` numbers the conversation on its connection.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from framehub.codes import Service
+from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame
+
+
+class MessageReceived(Struct, frozen=True, gc=False):
+    """A whole message; announced files have all come and are attached."""
+
+    frame: MessageFrame
+    exchange: int
+
+
+class RequestReceived(Struct, frozen=True, gc=False):
+    """The peer asks; answer with ``respond``, ``refuse`` or ``expire``."""
+
+    frame: RequestFrame
+    exchange: int
+
+
+class ResponseReceived(Struct, frozen=True, gc=False):
+    """The answer to our request ``ref``."""
+
+    ref: int
+    frame: ResponseFrame
+    exchange: int
+
+
+class RequestFailed(Struct, frozen=True, gc=False):
+    """Our request ``id`` ends without an answer: by timeout, abort or unknown; ``by_peer`` says whose."""
+
+    id: int
+    code: Service
+    by_peer: bool
+    exchange: int
+
+
+class RequestCancelled(Struct, frozen=True, gc=False):
+    """The peer's request ``ref`` needs no answer: it gave up (``by_peer``), or we are out of time."""
+
+    ref: int
+    code: Service
+    by_peer: bool
+    exchange: int
+
+
+class MessageRefused(Struct, frozen=True, gc=False):
+    """The peer will not take our message ``id``."""
+
+    id: int
+    exchange: int
+
+
+class MessageLost(Struct, frozen=True, gc=False):
+    """An announced message of the peer will never be whole; ``reason`` says why, the peer was told."""
+
+    ref: int
+    reason: str
+    exchange: int
+
+
+class Acknowledged(Struct, frozen=True, gc=False):
+    """The peer has received and verified our frame ``id``."""
+
+    id: int
+    exchange: int
+
+
+class PongReceived(Struct, frozen=True, gc=False):
+    """The peer answered our ping ``id``."""
+
+    id: int
+    round_trip: float
+    exchange: int
+
+
+Event: TypeAlias = (
+    MessageReceived
+    | RequestReceived
+    | ResponseReceived
+    | RequestFailed
+    | RequestCancelled
+    | MessageRefused
+    | MessageLost
+    | Acknowledged
+    | PongReceived
+)

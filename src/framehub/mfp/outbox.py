@@ -1,0 +1,90 @@
+"""Frames on their way out: ids, limits, bytes, and the exchange each belongs to (spec/mfp.md, 8.1). Pure."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from framehub.codes import Service
+from framehub.errors import ConnectionClosed, LimitExceeded
+from framehub.ids import Ids
+from framehub.mfp import codec
+from framehub.mfp.frames import Files, Frame, ServiceFrame
+from framehub.mfp.settings import Settings
+
+FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
+
+
+class Outgoing(NamedTuple):
+    """One frame of ours, ready to send."""
+
+    data: bytes
+    frame: Frame
+    exchange: int
+
+
+class Outbox:
+    """Encodes what a connection sends and keeps it until it is drained."""
+
+    def __init__(self, settings: Settings, is_live: Callable[[int], bool], *, first_id: int) -> None:
+        self.closed = False
+        self._settings = settings
+        self._is_live = is_live
+        self._ids = Ids(first=first_id)
+        self._exchanges = 0
+        self._frames: list[Outgoing] = []
+
+    def new_id(self) -> int:
+        """A free id of ours."""
+        return self._ids.take(self._is_live)
+
+    def new_exchange(self) -> int:
+        """The number of a conversation that begins now, whoever began it."""
+        self._exchanges += 1
+        return self._exchanges
+
+    def send(self, frame: Frame, exchange: int) -> None:
+        """Queue one frame.
+
+        Raises:
+            ConnectionClosed: nothing goes out any more.
+            LocalProtocolError: a value that no frame can carry; nothing was queued.
+        """
+        if self.closed:
+            raise ConnectionClosed
+        self._frames.append(Outgoing(codec.encode(frame, self._settings.checksums), frame, exchange))
+
+    def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
+        """Queue a service frame."""
+        self.send(ServiceFrame(id=self.new_id(), code=code, ref=ref, own=own), exchange)
+
+    def check_fits(self, payload: bytes, files: Files = ()) -> None:
+        """Refuse what no frame of this connection can carry, before a byte is copied.
+
+        Raises:
+            LimitExceeded: it names the limit, the setting and the way out.
+        """
+        size = len(payload) + FRAME_OVERHEAD
+        if files:
+            if len(files) > self._settings.max_files:
+                raise LimitExceeded(
+                    "files in one frame", allowed=self._settings.max_files, got=len(files), hint="max_files"
+                )
+            size += sum(len(blob) + 8 for _, blob in files)
+        if size > self._settings.max_frame_bytes:
+            raise LimitExceeded(
+                "bytes of one frame",
+                allowed=self._settings.max_frame_bytes,
+                got=size,
+                hint="max_frame_bytes; send bigger things as a stream",
+            )
+
+    def drain(self) -> list[Outgoing]:
+        """Take everything that waits, in order."""
+        frames = self._frames
+        if frames:
+            self._frames = []
+        return frames
+
+    def close(self) -> None:
+        """Drop what waits and send nothing any more."""
+        self.closed = True
+        self._frames.clear()

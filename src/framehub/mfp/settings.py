@@ -1,0 +1,41 @@
+"""What one MFP connection keeps to: agreed at its opening, the same for both sides of the machine. Pure."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from framehub.errors import ConfigError
+from framehub.mfp.checksum import BY_FLAG, Checksums
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Limits and times; every limit is checked before memory is taken for what it limits."""
+
+    checksums: Checksums = field(default=BY_FLAG)
+    """Mode and algorithm of the checksums."""
+    request_timeout: float = 30.0
+    """Seconds until a request without an answer is given up, on the asking and on the answering side."""
+    max_frame_bytes: int = 16 * MIB
+    """Bytes of one whole frame, both ways."""
+    max_files: int = 64
+    """Files attached to, or announced by, one frame."""
+    max_requests: int = 1_024
+    """Requests waiting for an answer, each way."""
+    max_announced: int = 64
+    """Announced messages waiting for their files."""
+    max_waiting_bytes: int = 16 * MIB
+    """Bytes of announced files held until their message is whole."""
+    progress_timeout: float = 30.0
+    """Seconds an announced message may go without a new file."""
+    remembered: int = 4_096
+    """Finished ids remembered on each side, so that what comes late is told from what never was."""
+
+    def __post_init__(self) -> None:
+        for setting in fields(self):
+            value: Any = getattr(self, setting.name)
+            if setting.name != "checksums" and not value > 0:
+                raise ConfigError(f"{setting.name} must be above zero, not {value!r}")
+        if self.max_frame_bytes < 64:
+            raise ConfigError(f"max_frame_bytes must be at least 64, not {self.max_frame_bytes}")
