@@ -1,0 +1,86 @@
+"""framehub: browsers and programs reach Python functions over one socket; every frame is a row in a table."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from framehub.errors import (
+        ConfigError,
+        ConnectFailed,
+        ConnectionClosed,
+        EndpointError,
+        FramehubError,
+        JournalError,
+        LimitExceeded,
+        PipelineError,
+        ProtocolError,
+        RequestAborted,
+        RequestTimeout,
+    )
+    from framehub.mfp.settings import Settings
+    from framehub.runtime.calls import Call, File, RawCall, Reply
+    from framehub.runtime.connect import connect
+    from framehub.runtime.endpoints import Endpoints
+    from framehub.runtime.listen import Listener, listen
+    from framehub.runtime.peer import Peer
+
+# Imported when first used: a Spark executor that needs the codec does not load a WebSocket.
+_HOME = {
+    "Settings": "mfp.settings",
+    "Call": "runtime.calls",
+    "File": "runtime.calls",
+    "RawCall": "runtime.calls",
+    "Reply": "runtime.calls",
+    "connect": "runtime.connect",
+    "Endpoints": "runtime.endpoints",
+    "Listener": "runtime.listen",
+    "listen": "runtime.listen",
+    "Peer": "runtime.peer",
+    "ConfigError": "errors",
+    "ConnectFailed": "errors",
+    "ConnectionClosed": "errors",
+    "EndpointError": "errors",
+    "FramehubError": "errors",
+    "JournalError": "errors",
+    "LimitExceeded": "errors",
+    "PipelineError": "errors",
+    "ProtocolError": "errors",
+    "RequestAborted": "errors",
+    "RequestTimeout": "errors",
+}
+
+__all__ = [
+    "Call",
+    "ConfigError",
+    "ConnectFailed",
+    "ConnectionClosed",
+    "EndpointError",
+    "Endpoints",
+    "File",
+    "FramehubError",
+    "JournalError",
+    "LimitExceeded",
+    "Listener",
+    "Peer",
+    "PipelineError",
+    "ProtocolError",
+    "RawCall",
+    "Reply",
+    "RequestAborted",
+    "RequestTimeout",
+    "Settings",
+    "connect",
+    "listen",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'framehub' has no attribute {name!r}")
+    value = getattr(import_module(f"framehub.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,6 +7,7 @@ FramehubError
 │   └── RemoteProtocolError    the peer sent what the spec forbids
 │       └── MalformedFrame     bytes that do not parse; .reason, .offset
 │           └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
+├── ConnectFailed              nobody there, or it would not have us; .url, .reason
 ├── ConnectionClosed           .code, .reason; everything pending on that connection fails with it
 ├── RequestTimeout             nobody answered in time
 ├── RequestAborted             the peer refused or dropped what it was sent
@@ -65,6 +66,18 @@ class MalformedFrame(RemoteProtocolError):
 
 class ChecksumFailed(MalformedFrame):
     """The checksum is wrong, or missing where one was agreed."""
+
+
+class ConnectFailed(FramehubError):
+    """A connection could not be opened."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot connect to {self.url}: {self.reason}"
 
 
 class ConnectionClosed(FramehubError):

@@ -1,8 +1,8 @@
 """One MFP connection as a pipe: frames in, events and bytes out (spec/mfp.md, section 8). Pure.
 
 Feed it with ``receive``, call ``tick`` at ``next_deadline``, send what ``drain`` gives. It owns no socket,
-clock or task; time is an argument. Every conversation, whoever opened it, has a number, its ``exchange``; each
-frame in or out is labelled with the exchange it belongs to (0: it refers to nothing known).
+clock or task; time is an argument. Every conversation, whoever opened it, has a number, its ``exchange``;
+each frame in or out is labelled with the exchange it belongs to (0: it refers to nothing known).
 
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """

@@ -5,7 +5,7 @@
 UTF-8 JSON, keys in this order, absent when not given; values that are false, zero, empty or null are given.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -13,8 +13,6 @@ from msgspec import UNSET, Struct, UnsetType
 from framehub.codes import ErrorCode
 from framehub.errors import LocalProtocolError, RemoteProtocolError
 from framehub.mfp.frames import Files
-
-MAX_DEPTH: Final = 64
 
 
 class Envelope(Struct, frozen=True, gc=False, forbid_unknown_fields=False):
@@ -66,14 +64,24 @@ def decode(payload: bytes, files: Files = ()) -> Envelope:
     Raises:
         BadEnvelope: no envelope, or its filemap does not name exactly the attached files.
     """
+    envelope = decode_ahead(payload)
+    if envelope.filemap is not UNSET or files:
+        _check_filemap(envelope, files)
+    return envelope
+
+
+def decode_ahead(payload: bytes) -> Envelope:
+    """Read the payload of a message whose files are yet to come.
+
+    Raises:
+        BadEnvelope: no envelope.
+    """
     try:
         envelope = _decoder.decode(payload)
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-        raise BadEnvelope(f"payload is no envelope: {exc}") from exc
+        raise BadEnvelope(f"the payload is no envelope: {exc}") from exc
     if not envelope.endpoint:
-        raise BadEnvelope("payload is no envelope: its endpoint is empty")
-    if envelope.filemap is not UNSET or files:
-        _check_filemap(envelope, files)
+        raise BadEnvelope("the payload is no envelope: its endpoint is empty")
     return envelope
 
 

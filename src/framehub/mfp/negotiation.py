@@ -1,0 +1,57 @@
+"""What two peers agree on when a connection opens (spec/mfp.md, section 9). Pure.
+
+A WebSocket sub-protocol names the checksums: ``mfp`` (off), ``mfp.crc32``, ``mfp.xor8`` (by flag), and either
+of the last two with ``.always``. A peer that offered one is told the rest in a first message, the hello.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from framehub.errors import ConfigError
+from framehub.mfp.checksum import ALGORITHMS, OFF, Checksums
+from framehub.mfp.settings import Settings
+
+HELLO: Final = "framehub.hello"
+RESERVED: Final = "framehub."
+VERSION: Final = 1
+
+SUBPROTOCOLS: Final[dict[str, Checksums]] = {
+    "mfp": OFF,
+    **{f"mfp.{name}": Checksums("flag", name) for name in ALGORITHMS},  # type: ignore[arg-type]
+    **{f"mfp.{name}.always": Checksums("always", name) for name in ALGORITHMS},  # type: ignore[arg-type]
+}
+
+
+def choose(offered: Sequence[str]) -> str | None:
+    """The first sub-protocol offered that we speak."""
+    return next((name for name in offered if name in SUBPROTOCOLS), None)
+
+
+def subprotocol(checksum: str | None) -> str:
+    """The sub-protocol for ``connect(checksum=...)``: None, ``crc32``, ``xor8``, or one + ``.always``.
+
+    Raises:
+        ConfigError: no such checksum.
+    """
+    name = f"mfp.{checksum}" if checksum else "mfp"
+    if name not in SUBPROTOCOLS:
+        known = ", ".join(repr(known.removeprefix("mfp.")) for known in SUBPROTOCOLS if "." in known)
+        raise ConfigError(f"checksum {checksum!r} is none of None, {known}")
+    return name
+
+
+def hello(settings: Settings, *, link: str) -> dict[str, Any]:
+    """What a listener tells a peer that offered a sub-protocol."""
+    return {
+        "version": VERSION,
+        "checksum": {"mode": settings.checksums.mode, "algorithm": settings.checksums.algorithm},
+        "request_timeout": settings.request_timeout,
+        "limits": {
+            "frame_bytes": settings.max_frame_bytes,
+            "files": settings.max_files,
+            "requests": settings.max_requests,
+            "announced": settings.max_announced,
+            "waiting_bytes": settings.max_waiting_bytes,
+        },
+        "link": link,
+    }

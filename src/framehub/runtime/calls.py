@@ -1,0 +1,56 @@
+"""What handlers are given and give back: ``Call``, ``Reply``, ``File``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from framehub.runtime.peer import Peer
+
+
+class File(Struct, frozen=True):
+    """Bytes with a name and a media type, attached to a message, request or response."""
+
+    data: bytes
+    name: str = ""
+    type: str = ""
+
+    @classmethod
+    def read(cls, path: str | Path, *, type: str = "") -> "File":  # noqa: A002
+        """A file from disk, under its own name."""
+        path = Path(path)
+        return cls(path.read_bytes(), path.name, type)
+
+
+class Reply(Struct, frozen=True):
+    """An answer: what ``request`` returns, and what a handler returns to attach files to its answer."""
+
+    data: Any = None
+    files: Mapping[int, File] = {}
+    error: Any = None
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """One message or request on its way to a handler."""
+
+    endpoint: str
+    peer: "Peer"
+    data: Any = None
+    files: Mapping[int, File] = {}
+    user: int = 0
+    is_request: bool = False
+    exchange: str = ""
+    """Names this conversation in the journal, the tables and the logs."""
+
+
+class RawCall(Struct, frozen=True, kw_only=True):
+    """One message or request whose payload is no envelope: bare MFP."""
+
+    payload: bytes
+    peer: "Peer"
+    files: Mapping[int, bytes] = {}
+    user: int = 0
+    is_request: bool = False
+    exchange: str = ""

@@ -1,0 +1,39 @@
+"""The small contract between a peer and whatever carries its frames."""
+
+from typing import Protocol
+
+
+class Link(Protocol):
+    """One connection that carries whole frames."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the other side reads too slowly to send more now."""
+
+    def send(self, data: bytes) -> None:
+        """Send one frame, now or soon, in order."""
+
+    def pause(self) -> None:
+        """Stop delivering frames until ``resume``."""
+
+    def resume(self) -> None:
+        """Deliver frames again."""
+
+    def close(self, code: int, reason: str) -> None:
+        """End the connection, and tell the other side why."""
+
+
+class LinkOwner(Protocol):
+    """Who is told what happens on a link."""
+
+    def frame_received(self, data: bytes) -> None:
+        """One whole frame came."""
+
+    def link_full(self) -> None:
+        """Wait with sending until ``link_ready``."""
+
+    def link_ready(self) -> None:
+        """The other side has caught up."""
+
+    def link_lost(self, code: int, reason: str) -> None:
+        """The connection is gone. Told once."""

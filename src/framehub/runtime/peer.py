@@ -1,0 +1,389 @@
+"""``Peer``: the other end of one MFP connection, to ask and to be asked by.
+
+The rules are in ``framehub.mfp.connection``; here are its futures, its timer and its tap. What the peer asks
+of us goes to ``framehub.runtime.serving``.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from msgspec import UNSET
+
+from framehub.codes import CloseCode, Service
+from framehub.errors import (
+    ChecksumFailed,
+    ConnectionClosed,
+    EndpointError,
+    RemoteProtocolError,
+    RequestAborted,
+    RequestTimeout,
+)
+from framehub.journal.record import NO_ID
+from framehub.mfp import envelope
+from framehub.mfp.connection import Connection
+from framehub.mfp.envelope import BadEnvelope, Envelope
+from framehub.mfp.events import (
+    Acknowledged,
+    Event,
+    MessageLost,
+    MessageReceived,
+    MessageRefused,
+    PongReceived,
+    RequestCancelled,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+)
+from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
+from framehub.mfp.negotiation import HELLO
+from framehub.mfp.settings import Settings
+from framehub.runtime.calls import File, Reply
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.link import Link
+from framehub.runtime.serving import Opened, Serving, current, pack, unpack
+from framehub.runtime.tap import IN, OUT, LinkTap
+
+log = logging.getLogger("framehub.peer")
+
+
+class Peer:
+    """One connection's other end. Made by ``connect`` and ``listen``, not by hand."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        link: Link,
+        endpoints: Endpoints,
+        *,
+        link_id: bytes,
+        tap: LinkTap | None = None,
+        user: int = 0,
+        checksum: bool = False,
+    ) -> None:
+        self.user = user
+        self.hello: dict[str, Any] | None = None
+        """What the listener said of itself, once it has."""
+        self._loop = asyncio.get_running_loop()
+        self.closed: asyncio.Future[ConnectionClosed] = self._loop.create_future()
+        """Done when the connection is gone; its result says why."""
+        self._connection = Connection(settings)
+        self._serving = Serving(self, self._connection, endpoints, self._exchange_name)
+        self._link = link
+        self._link_id = link_id
+        self._tap = tap
+        self._checksum = checksum
+        self._replies: dict[int, asyncio.Future[Reply]] = {}
+        self._acks: dict[int, asyncio.Future[None]] = {}
+        self._pongs: dict[int, asyncio.Future[float]] = {}
+        self._room = asyncio.Event()
+        self._room.set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        if tap:
+            tap.opened()
+
+    @property
+    def link(self) -> str:
+        """The connection's name in the journal of the node that listens."""
+        if self.hello is not None and isinstance(self.hello.get("link"), str):
+            return str(self.hello["link"])
+        return self._link_id.hex()
+
+    @property
+    def pending(self) -> int:
+        """Everything under way on this connection, both ways."""
+        return self._connection.pending + self._serving.running
+
+    # --- ask and tell ----------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        endpoint: str,
+        data: Any = UNSET,
+        *,
+        files: Mapping[int, File] | None = None,
+        timeout: float | None = None,
+        ack: bool = False,
+        raise_on_error: bool = True,
+    ) -> Reply:
+        """Ask ``endpoint`` and wait for its answer.
+
+        Raises:
+            EndpointError: the answer is an error; ``.value`` is what was sent.
+            RequestTimeout: no answer came in ``timeout`` seconds (default: the connection's).
+            RequestAborted: the peer will not answer.
+            ConnectionClosed: the connection ended first.
+            LimitExceeded: too big for one frame, or too many requests wait.
+        """
+        payload, blobs = pack(endpoint, data, files)
+        await self._writable()
+        id_ = self._connection.request(
+            payload, blobs, now=monotonic(), timeout=timeout, need_ack=ack, checksum=self._checksum
+        )
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        self._replies[id_] = future
+        self._flush(endpoint=endpoint, parent=current.get())
+        try:
+            reply = await future
+        except asyncio.CancelledError:
+            if self._replies.pop(id_, None) is not None and self._connection.cancel(id_):
+                self._flush()
+            raise
+        if reply.error is not None and raise_on_error:
+            raise EndpointError(reply.error)
+        return reply
+
+    async def send(
+        self,
+        endpoint: str,
+        data: Any = UNSET,
+        *,
+        files: Mapping[int, File] | None = None,
+        ack: bool = False,
+    ) -> None:
+        """Tell ``endpoint`` something; with ``ack`` return when the peer has received and verified it."""
+        payload, blobs = pack(endpoint, data, files)
+        await self._writable()
+        id_ = self._connection.message(payload, blobs, need_ack=ack, checksum=self._checksum)
+        await self._sent(id_, ack=ack, endpoint=endpoint)
+
+    async def announce(
+        self, endpoint: str, data: Any, files: Mapping[int, File], *, ack: bool = False
+    ) -> None:
+        """Tell ``endpoint`` something whose files follow, each in a frame of its own.
+
+        With ``ack`` each file is acknowledged before the next one goes.
+        """
+        names = {key: (file.name, file.type) for key, file in files.items()}
+        payload = envelope.encode(endpoint, data, names=names)
+        await self._writable()
+        ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
+        await self._sent(ref, ack=ack, endpoint=endpoint)
+        for key, file in files.items():
+            await self._writable()
+            id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
+            await self._sent(id_, ack=ack)
+
+    async def ping(self, *, timeout: float = 10.0) -> float:
+        """Seconds there and back.
+
+        Raises:
+            RequestTimeout: no sign of life in ``timeout`` seconds.
+        """
+        await self._writable()
+        id_ = self._connection.ping(monotonic())
+        future: asyncio.Future[float] = self._loop.create_future()
+        self._pongs[id_] = future
+        self._flush()
+        try:
+            async with asyncio.timeout(timeout):
+                return await future
+        except TimeoutError:
+            raise RequestTimeout(f"no pong in {timeout:g} s") from None
+        finally:
+            self._pongs.pop(id_, None)
+
+    async def close(self, code: int = CloseCode.OK, reason: str = "") -> None:
+        """End the connection; everything pending fails with ``ConnectionClosed``."""
+        self._link.close(code, reason)
+        await asyncio.shield(self.closed)
+
+    def respond(
+        self, ref: int, payload: bytes, files: Files = (), *, endpoint: str | None, error: str | None = None
+    ) -> None:
+        """Send an answer of ours, if somebody still waits for it."""
+        if not self.closed.done():
+            self._connection.respond(ref, payload, files, checksum=self._checksum)
+            self._flush(endpoint=endpoint, error=error)
+
+    def greet(self, endpoint: str, data: Any) -> None:
+        """Send the first message of a connection, before anything can be in its way."""
+        self._connection.message(envelope.encode(endpoint, data))
+        self._flush(endpoint=endpoint)
+
+    def pause_reading(self) -> None:
+        """Take nothing more from this peer until ``resume_reading``."""
+        self._link.pause()
+
+    def resume_reading(self) -> None:
+        """Take frames again."""
+        self._link.resume()
+
+    async def _writable(self) -> None:
+        """Wait until the peer keeps up.
+
+        Raises:
+            ConnectionClosed: there is nobody to write to.
+        """
+        if not self._room.is_set():
+            await self._room.wait()
+        if self.closed.done():
+            raise self.closed.result()
+
+    async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None) -> None:
+        if not ack:
+            self._flush(endpoint=endpoint, parent=current.get())
+            return
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._acks[id_] = future
+        self._flush(endpoint=endpoint, parent=current.get())
+        try:
+            await future
+        finally:
+            self._acks.pop(id_, None)
+
+    # --- what the link says ----------------------------------------------------------------------------
+
+    def frame_received(self, data: bytes) -> None:
+        """Take one frame from the link."""
+        if self.closed.done():
+            return
+        try:
+            frame, exchange, event = self._connection.receive(data, monotonic())
+        except RemoteProtocolError as exc:
+            if self._tap:
+                self._tap.refused(data, str(exc))
+            self._flush()
+            bad_sum = isinstance(exc, ChecksumFailed)
+            self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
+            return
+        opened = _open(frame, event)
+        if self._tap:
+            endpoint = error = None
+            if isinstance(opened, Envelope):
+                endpoint = opened.endpoint
+                error = None if opened.error is UNSET else envelope.error_name(opened.error)
+            self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)
+        if event is not None:
+            self._handle(event, opened)
+        self._flush()
+
+    def link_full(self) -> None:
+        """The peer reads slowly: nothing more is sent until it has caught up."""
+        self._room.clear()
+
+    def link_ready(self) -> None:
+        """The peer has caught up."""
+        self._room.set()
+
+    def link_lost(self, code: int, reason: str) -> None:
+        """The connection is gone: fail everything that waits."""
+        if self.closed.done():
+            return
+        error = ConnectionClosed(code, reason)
+        if self._tap:
+            self._tap.closed(code, reason)
+        self.closed.set_result(error)
+        self._connection.close()
+        self._serving.close()
+        if self._timer:
+            self._timer.cancel()
+        waiting: list[asyncio.Future[Any]] = [*self._replies.values(), *self._acks.values()]
+        waiting += self._pongs.values()
+        for future in waiting:
+            if not future.done():
+                future.set_exception(ConnectionClosed(code, reason))
+                future.exception()  # whoever waited may be gone: nobody else need hear of it
+        self._replies.clear()
+        self._acks.clear()
+        self._pongs.clear()
+        self._room.set()
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _handle(self, event: Event, opened: Opened | None) -> None:
+        if isinstance(event, RequestReceived):
+            assert opened is not None
+            self._serving.request(event, opened)
+        elif isinstance(event, ResponseReceived):
+            self._on_response(event, opened)
+        elif isinstance(event, MessageReceived):
+            assert opened is not None
+            if isinstance(opened, Envelope) and opened.endpoint == HELLO:
+                self.hello = opened.data if isinstance(opened.data, dict) else None
+            else:
+                self._serving.message(event, opened)
+        elif isinstance(event, RequestFailed):
+            self._on_failure(event)
+        elif isinstance(event, RequestCancelled):
+            self._serving.cancel(event.ref)
+        elif isinstance(event, PongReceived):
+            _settle(self._pongs.pop(event.id, None), event.round_trip)
+        elif isinstance(event, Acknowledged):
+            _settle(self._acks.pop(event.id, None), None)
+        elif isinstance(event, MessageRefused):
+            _fail(self._acks.pop(event.id, None), RequestAborted("the peer does not take this message"))
+        elif isinstance(event, MessageLost):
+            log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
+
+    def _on_response(self, event: ResponseReceived, opened: Opened | None) -> None:
+        future = self._replies.pop(event.ref, None)
+        if isinstance(opened, Envelope):
+            data = None if opened.data is UNSET else opened.data
+            error = None if opened.error is UNSET else opened.error
+            _settle(future, Reply(data, unpack(event.frame.files, opened), error))
+        else:
+            _fail(future, RemoteProtocolError(f"the answer cannot be read: {opened}"))
+
+    def _on_failure(self, event: RequestFailed) -> None:
+        future = self._replies.pop(event.id, None)
+        if event.code is Service.TIMEOUT:
+            _fail(future, RequestTimeout("the peer gave up" if event.by_peer else "no answer in time"))
+        elif event.code is Service.UNKNOWN:
+            _fail(future, RequestAborted("the peer does not know of this request"))
+        else:
+            _fail(future, RequestAborted("the peer refused this request"))
+
+    def _exchange_name(self, exchange: int) -> bytes:
+        return self._link_id + exchange.to_bytes(8, "big")
+
+    def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
+        """Send what waits; the labels belong to the one frame among it that is no service frame."""
+        for data, frame, exchange in self._connection.drain():
+            self._link.send(data)
+            if self._tap:
+                if isinstance(frame, ServiceFrame | BinaryFrame):
+                    self._tap.frame(OUT, frame, data, exchange)
+                else:
+                    self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
+        deadline = self._connection.next_deadline
+        if deadline is not None and (self._timer is None or deadline < self._timer_at):
+            if self._timer:
+                self._timer.cancel()
+            self._timer_at = deadline
+            self._timer = self._loop.call_later(max(0.0, deadline - monotonic()), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        for event in self._connection.tick(monotonic()):
+            self._handle(event, None)
+        self._flush()
+
+
+def _open(frame: Frame, event: Event | None) -> Opened | None:
+    """Look into the payload of a frame that can have one."""
+    if isinstance(event, MessageReceived):
+        frame = event.frame
+    if isinstance(frame, ServiceFrame | BinaryFrame):
+        return None
+    if not frame.payload:
+        return BadEnvelope("the frame has no payload")
+    try:
+        if isinstance(frame, MessageFrame) and (frame.expected or frame.streaming):
+            return envelope.decode_ahead(frame.payload)
+        return envelope.decode(frame.payload, frame.files)
+    except BadEnvelope as exc:
+        return exc
+
+
+def _settle(future: asyncio.Future[Any] | None, result: Any) -> None:
+    if future is not None and not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any] | None, error: Exception) -> None:
+    if future is not None and not future.done():
+        future.set_exception(error)

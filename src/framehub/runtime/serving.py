@@ -1,0 +1,223 @@
+"""The answering half of a peer: from an event to a handler, and from what it returns to a response."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import UNSET
+
+from framehub.codes import ErrorCode
+from framehub.errors import EndpointError, FramehubError, LimitExceeded
+from framehub.journal.record import NO_ID
+from framehub.mfp import envelope
+from framehub.mfp.connection import Connection
+from framehub.mfp.envelope import BadEnvelope, Envelope
+from framehub.mfp.events import MessageReceived, RequestReceived
+from framehub.mfp.frames import Files
+from framehub.runtime.calls import Call, File, RawCall, Reply
+from framehub.runtime.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from framehub.runtime.peer import Peer
+
+log = logging.getLogger("framehub.serving")
+
+current: ContextVar[bytes] = ContextVar("framehub_exchange", default=NO_ID)
+"""The exchange whose handler is running: what it asks in turn has this as its parent."""
+
+NO_ENVELOPE = "framehub.error"
+"""The endpoint named in the answer to a request that named none."""
+
+Opened: TypeAlias = Envelope | BadEnvelope
+"""A payload that was looked into."""
+
+
+class UnknownEndpoint(FramehubError):
+    """Nobody registered this name."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(f"no endpoint {endpoint!r} here")
+
+
+class Serving:
+    """Runs handlers for one peer and sends their answers."""
+
+    def __init__(
+        self, peer: "Peer", connection: Connection, endpoints: Endpoints, name: Callable[[int], bytes]
+    ) -> None:
+        self._peer = peer
+        self._connection = connection
+        self._endpoints = endpoints
+        self._name = name
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._loose: set[asyncio.Task[None]] = set()
+
+    @property
+    def running(self) -> int:
+        """Handlers that have begun and not ended."""
+        return len(self._tasks) + len(self._loose)
+
+    def request(self, event: RequestReceived, opened: Opened) -> None:
+        """Answer now, or begin what will answer later."""
+        ref, exchange = event.frame.id, event.exchange
+        try:
+            outcome = self._call(opened, event, is_request=True)
+        except Exception as exc:
+            self._fail(ref, opened, exc, exchange)
+            return
+        if inspect.isawaitable(outcome):
+            self._tasks[ref] = self._start(self._answer_later(ref, opened, outcome, exchange), exchange)
+        else:
+            self._answer(ref, opened, outcome, exchange)
+
+    def message(self, event: MessageReceived, opened: Opened) -> None:
+        """Deliver; what nobody takes is refused."""
+        try:
+            outcome = self._call(opened, event, is_request=False)
+        except (BadEnvelope, UnknownEndpoint):
+            self._connection.refuse(event.frame.id)
+            return
+        except Exception:
+            self._log_failure(opened, event.exchange)
+            return
+        if inspect.isawaitable(outcome):
+            task = self._start(self._finish_later(opened, outcome, event.exchange), event.exchange)
+            self._loose.add(task)
+            task.add_done_callback(self._loose.discard)
+
+    def cancel(self, ref: int) -> None:
+        """Nobody waits for this answer any more."""
+        if task := self._tasks.pop(ref, None):
+            task.cancel()
+
+    def close(self) -> None:
+        """The link is gone: end every handler."""
+        for task in (*self._tasks.values(), *self._loose):
+            task.cancel()
+        self._tasks.clear()
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _call(self, opened: Opened, event: RequestReceived | MessageReceived, *, is_request: bool) -> Any:
+        """Call the handler; of a coroutine function this only makes the coroutine."""
+        name = self._name(event.exchange)
+        token = current.set(name)
+        try:
+            if isinstance(opened, Envelope):
+                handler = self._endpoints.find(opened.endpoint)
+                if handler is None:
+                    raise UnknownEndpoint(opened.endpoint)
+                return handler(
+                    Call(
+                        endpoint=opened.endpoint,
+                        peer=self._peer,
+                        data=None if opened.data is UNSET else opened.data,
+                        files=unpack(event.frame.files, opened),
+                        user=self._peer.user,
+                        is_request=is_request,
+                        exchange=name.hex(),
+                    )
+                )
+            raw = self._endpoints.raw
+            if raw is None:
+                raise opened
+            return raw(
+                RawCall(
+                    payload=event.frame.payload,
+                    peer=self._peer,
+                    files=dict(event.frame.files),
+                    user=self._peer.user,
+                    is_request=is_request,
+                    exchange=name.hex(),
+                )
+            )
+        finally:
+            current.reset(token)
+
+    def _start(self, coroutine: Any, exchange: int) -> asyncio.Task[None]:
+        token = current.set(self._name(exchange))
+        try:
+            task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
+        finally:
+            current.reset(token)
+        return task
+
+    async def _finish_later(self, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
+        try:
+            await outcome
+        except Exception:
+            self._log_failure(opened, exchange)
+
+    async def _answer_later(self, ref: int, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
+        try:
+            result = await outcome
+        except Exception as exc:
+            if self._tasks.pop(ref, None):
+                self._fail(ref, opened, exc, exchange)
+        else:
+            if self._tasks.pop(ref, None):
+                self._answer(ref, opened, result, exchange)
+
+    def _answer(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
+        try:
+            if isinstance(opened, BadEnvelope):
+                payload = b"" if result is None else bytes(result)
+                self._peer.respond(ref, payload, endpoint=None)
+                return
+            reply = result if isinstance(result, Reply) else Reply(result)
+            payload, blobs = pack(opened.endpoint, reply.data, reply.files)
+            self._peer.respond(ref, payload, blobs, endpoint=opened.endpoint)
+        except Exception as exc:
+            self._fail(ref, opened, exc, exchange)
+
+    def _fail(self, ref: int, opened: Opened, exc: Exception, exchange: int) -> None:
+        """Answer with an error: the application's own value, or one of ours that gives nothing away."""
+        error = self._error_value(opened, exc, exchange)
+        endpoint = opened.endpoint if isinstance(opened, Envelope) else NO_ENVELOPE
+        try:
+            payload = envelope.encode(endpoint, error=error)
+            self._peer.respond(ref, payload, endpoint=endpoint, error=envelope.error_name(error))
+        except FramehubError as unsendable:
+            log.error("exchange %s: an error cannot be sent: %s", self._name(exchange).hex(), unsendable)
+            error = envelope.library_error(ErrorCode.INTERNAL, "the error itself cannot be sent")
+            self._peer.respond(
+                ref, envelope.encode(endpoint, error=error), endpoint=endpoint, error=ErrorCode.INTERNAL
+            )
+
+    def _error_value(self, opened: Opened, exc: Exception, exchange: int) -> Any:
+        if isinstance(exc, EndpointError):
+            return exc.value
+        if isinstance(exc, BadEnvelope):
+            return envelope.library_error(ErrorCode.BAD_REQUEST, str(exc))
+        if isinstance(exc, UnknownEndpoint):
+            return envelope.library_error(ErrorCode.UNKNOWN_ENDPOINT, str(exc))
+        self._log_failure(opened, exchange)
+        name = self._name(exchange).hex()
+        if isinstance(exc, LimitExceeded):
+            return envelope.library_error(ErrorCode.LIMIT, f"the answer is too big: {exc}")
+        return envelope.library_error(ErrorCode.INTERNAL, f"the handler failed; exchange {name}")
+
+    def _log_failure(self, opened: Opened, exchange: int) -> None:
+        endpoint = opened.endpoint if isinstance(opened, Envelope) else "(raw)"
+        log.exception("exchange %s: handler of %r failed", self._name(exchange).hex(), endpoint)
+
+
+def pack(endpoint: str, data: Any, files: Mapping[int, File] | None) -> tuple[bytes, Files]:
+    """An envelope's bytes, and the files to attach to it."""
+    if not files:
+        return envelope.encode(endpoint, data), ()
+    names = {key: (file.name, file.type) for key, file in files.items()}
+    return envelope.encode(endpoint, data, names=names), tuple(
+        (key, file.data) for key, file in files.items()
+    )
+
+
+def unpack(files: Files, opened: Envelope) -> dict[int, File]:
+    """Attached bytes with the names that the envelope gives them."""
+    if not files:
+        return {}
+    names = opened.names
+    return {key: File(blob, *names[key]) for key, blob in files}

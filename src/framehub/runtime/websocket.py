@@ -1,0 +1,185 @@
+"""MFP over WebSocket, on picows: whole binary messages in and out, and nothing a peer can do to hurt.
+
+picows parses frames and leaves the rest to us: message assembly, RSV bits, text, closing, and a bound on what
+waits for a peer that does not read.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
+
+from framehub.codes import CloseCode
+from framehub.runtime.link import LinkOwner
+
+SOFT_BYTES = 256 * 1024
+"""Waiting to be sent: above this we stop producing, and a listener stops reading from that peer."""
+HARD_BYTES = 1024 * 1024
+"""Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
+MAX_FRAGMENTS = 1_024
+CLOSING_SECONDS = 1.0
+
+quiet = logging.getLogger("framehub.websocket.picows")
+quiet.setLevel(logging.CRITICAL)
+
+
+class WebSocketLink(WSListener):
+    """One WebSocket; made before the handshake ends, owned once it has."""
+
+    def __init__(
+        self, own: Callable[["WebSocketLink"], LinkOwner], *, max_bytes: int, listening: bool
+    ) -> None:
+        super().__init__()
+        self.full = False
+        self._own = own
+        self._max_bytes = max_bytes
+        self._listening = listening
+        self._owner: LinkOwner | None = None
+        self._transport: WSTransport | None = None
+        self._fragments: list[bytes] = []
+        self._fragment_bytes = 0
+        self._closing: tuple[int, str] | None = None
+        self._pauses: set[str] = set()
+
+    # --- Link --------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Send one frame as one binary message."""
+        transport = self._transport
+        if transport is None or self._closing:
+            return
+        transport.send(WSMsgType.BINARY, data)
+        self._guard()
+
+    def pause(self) -> None:
+        """Stop reading."""
+        self._pause("owner")
+
+    def resume(self) -> None:
+        """Read again, unless the peer itself is too slow."""
+        self._resume("owner")
+
+    def close(self, code: int, reason: str) -> None:
+        """Say goodbye; the peer has a second to say it too."""
+        transport = self._transport
+        if transport is None or self._closing:
+            return
+        self._closing = (code, reason)
+        transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
+        # Read on: the peer's own close has to come through.
+        self._pauses.clear()
+        transport.underlying_transport.resume_reading()
+        asyncio.get_running_loop().call_later(CLOSING_SECONDS, transport.disconnect, False)
+
+    # --- picows ------------------------------------------------------------------------------------
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        """The handshake is done."""
+        self._transport = transport
+        transport.underlying_transport.set_write_buffer_limits(high=SOFT_BYTES)
+        self._owner = self._own(self)
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        """One WebSocket frame: most often a whole message."""
+        kind = frame.msg_type
+        if kind == WSMsgType.CLOSE:
+            self._on_close(transport, frame)
+        elif self._closing:
+            return
+        elif frame.rsv1 or frame.rsv2 or frame.rsv3:
+            self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
+        elif kind == WSMsgType.BINARY:
+            if self._fragments:
+                self.close(CloseCode.PROTOCOL_ERROR, "a message inside a message")
+            elif frame.fin:
+                self._deliver(frame.get_payload_as_bytes())
+            else:
+                self._collect(frame)
+        elif kind == WSMsgType.CONTINUATION:
+            if self._fragments:
+                self._collect(frame)
+            else:
+                self.close(CloseCode.PROTOCOL_ERROR, "a continuation of nothing")
+        elif kind == WSMsgType.PING:
+            transport.send_pong(frame.get_payload_as_bytes())
+            self._guard()
+        elif kind == WSMsgType.TEXT:
+            self.close(CloseCode.UNSUPPORTED, "text messages carry no MFP")
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        """The socket is gone."""
+        self._transport = None
+        code, reason = self._closing or (1006, "the connection was lost")
+        handshake = transport.close_handshake
+        if self._closing is None and handshake is not None and handshake.sent is not None:
+            # picows itself closed: a frame over the limit, or a broken one.
+            code, reason = int(handshake.sent.code.value), handshake.sent.reason
+        if self._owner:
+            self._owner.link_lost(code, reason)
+
+    def pause_writing(self) -> None:
+        """The peer reads too slowly."""
+        self.full = True
+        if self._listening:
+            self._pause("slow")
+        if self._owner:
+            self._owner.link_full()
+
+    def resume_writing(self) -> None:
+        """The peer has caught up."""
+        self.full = False
+        if self._listening:
+            self._resume("slow")
+        if self._owner:
+            self._owner.link_ready()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _deliver(self, message: bytes) -> None:
+        assert self._owner is not None
+        try:
+            self._owner.frame_received(message)
+        except Exception:
+            logging.getLogger("framehub.websocket").exception("a frame could not be handled")
+            self.close(CloseCode.INTERNAL, "internal error")
+
+    def _collect(self, frame: WSFrame) -> None:
+        self._fragment_bytes += frame.payload_size
+        if self._fragment_bytes > self._max_bytes or len(self._fragments) >= MAX_FRAGMENTS:
+            self._fragments.clear()
+            self.close(CloseCode.TOO_BIG, f"a message over {self._max_bytes} bytes or {MAX_FRAGMENTS} parts")
+            return
+        self._fragments.append(frame.get_payload_as_bytes())
+        if frame.fin:
+            message = b"".join(self._fragments)
+            self._fragments.clear()
+            self._fragment_bytes = 0
+            self._deliver(message)
+
+    def _on_close(self, transport: WSTransport, frame: WSFrame) -> None:
+        if self._closing is None:
+            code = int(frame.get_close_code().value)
+            self._closing = (code or 1005, frame.get_close_reason() or "")
+            transport.send_close(WSCloseCode(code) if 1000 <= code < 1015 else WSCloseCode.OK)
+        transport.disconnect()
+
+    def _guard(self) -> None:
+        """Bound what waits for a peer that asks for answers and does not read them."""
+        transport = self._transport
+        if transport is None:
+            return
+        if transport.underlying_transport.get_write_buffer_size() > HARD_BYTES + self._max_bytes:
+            self._closing = (CloseCode.POLICY, "the peer does not read")
+            transport.disconnect(False)
+
+    def _pause(self, why: str) -> None:
+        if not self._pauses and self._transport:
+            self._transport.underlying_transport.pause_reading()
+        self._pauses.add(why)
+
+    def _resume(self, why: str) -> None:
+        if why in self._pauses:
+            self._pauses.remove(why)
+            if not self._pauses and self._transport:
+                self._transport.underlying_transport.resume_reading()
