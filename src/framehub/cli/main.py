@@ -23,11 +23,11 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Find commands by name, so that ``framehub serve`` never pays for what it does not use."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """Every command, in the order of ``COMMANDS``."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         """Import the command's module now."""
         if name not in COMMANDS:
             return None

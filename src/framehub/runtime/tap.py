@@ -4,9 +4,11 @@ On the hot path a row costs two clock readings, one ``struct`` pack and one appe
 the rest.
 """
 
+from collections.abc import Callable
 from time import monotonic_ns, time_ns
 from typing import Final
 
+from framehub.errors import JournalError
 from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, Row
 from framehub.journal.writer import JournalWriter
 from framehub.mfp.frames import (
@@ -39,20 +41,33 @@ _LINK_CLOSED: Final = KIND_NUMBER["link_closed"]
 class Tap:
     """Where a node's rows go."""
 
-    def __init__(self, writer: JournalWriter) -> None:
-        self.writer = writer
+    def __init__(self, writer: JournalWriter, *, on_full: Callable[[], None] | None = None) -> None:
+        self._writer = writer
+        self._on_full = on_full
 
     def link(self, link: bytes, *, user: int = 0) -> "LinkTap":
         """A tap for one connection."""
-        return LinkTap(self.writer, link, user)
+        return LinkTap(self, link, user)
+
+    def append(self, row: Row) -> None:
+        """Hand a row to the writer; when it cannot keep up, say so to whoever can slow the peers down.
+
+        A journal that has failed takes nothing: its owner was told, and is about to stop.
+        """
+        try:
+            self._writer.append(row)
+        except JournalError:
+            if self._writer.failed is None:
+                raise
+        if self._on_full is not None and self._writer.full:
+            self._on_full()
 
 
 class LinkTap:
     """Records the frames of one MFP connection."""
 
-    def __init__(self, writer: JournalWriter, link: bytes, user: int) -> None:
-        self.writer = writer
-        self._append = writer.append
+    def __init__(self, tap: Tap, link: bytes, user: int) -> None:
+        self._append = tap.append
         self._link = link
         self._user = user
 

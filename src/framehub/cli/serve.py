@@ -1,0 +1,82 @@
+"""``framehub serve``: the gateway."""
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+
+import click
+import uvloop
+
+from framehub.errors import FramehubError
+from framehub.gateway.gateway import Gateway
+from framehub.gateway.settings import DEFAULT_LISTEN, GatewaySettings
+from framehub.mfp.settings import Settings
+
+
+@click.command()
+@click.option("--app", metavar="MODULE:NAME", help="Endpoints to serve, like myapp:endpoints.")
+@click.option(
+    "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="0 = a free port."
+)
+@click.option("--journal", type=click.Path(file_okay=False, path_type=Path), default=Path("journal"),
+              show_default=True, metavar="DIR", help="Where every frame is recorded.")  # fmt: skip
+@click.option("--no-journal", is_flag=True, help="Record nothing.")
+@click.option("--node", metavar="NAME", help="This gateway's name in its journal.")
+@click.option(
+    "--origin", "origins", multiple=True, metavar="URL", help="A web page's origin that may connect."
+)
+@click.option(
+    "--request-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a request without an answer is given up.",
+)
+@click.option("--allow-anonymous", is_flag=True, help="Let anybody connect when not on loopback.")
+@click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
+def serve(
+    app: str | None,
+    listen: str,
+    journal: Path,
+    no_journal: bool,
+    node: str | None,
+    origins: tuple[str, ...],
+    request_timeout: float,
+    allow_anonymous: bool,
+    verbose: bool,
+) -> None:
+    """Run the gateway until SIGTERM or Ctrl-C.
+
+    Prints one line beginning with "ready" on stdout once it can be used.
+    """
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    settings = GatewaySettings(
+        app=app,
+        listen=listen,
+        journal=None if no_journal else journal,
+        node=node,
+        origins=origins,
+        allow_anonymous=allow_anonymous,
+        mfp=Settings(request_timeout=request_timeout),
+    )
+    uvloop.run(_run(settings))
+
+
+async def _run(settings: GatewaySettings) -> None:
+    gateway = Gateway(settings)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, gateway.stop)
+    await gateway.start()
+    click.echo(gateway.ready_line)
+    await gateway.wait()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.remove_signal_handler(number)  # a second one ends it at once
+    await gateway.close()
+    if gateway.failure:
+        raise FramehubError(str(gateway.failure))
