@@ -6,11 +6,13 @@ by numpy, on the writer's thread.
 """
 
 import struct
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401  (pa.compute)
+
+_Numbers: TypeAlias = "np.ndarray[Any, Any]"
 
 VERSION: Final = 1
 NO_ID: Final = b"\0" * 16
@@ -118,7 +120,7 @@ _WORDS: Final = {
     "kind": pa.array(KINDS),
     "recorded": pa.array(RECORDED),
 }
-_IDS: Final = {"link": NO_LINK, "exchange": NO_ID, "parent": NO_ID}
+_IDS: Final = ("link", "exchange", "parent")
 _TEXTS: Final = ("endpoint", "query", "error", "refused", "raw")
 
 
@@ -139,37 +141,63 @@ class Row(NamedTuple):
         return FIXED.size + 64 + (len(raw) if raw is not None else 0)
 
 
-def to_batch(rows: list[Row]) -> pa.RecordBatch:
+def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
     """Turn rows into one record batch of ``SCHEMA``."""
     packed = np.frombuffer(b"".join([row[0] for row in rows]), dtype=_DTYPE)
     texts = dict(zip(_TEXTS, list(zip(*rows, strict=True))[1:], strict=True)) if rows else {}
-    return pa.RecordBatch.from_arrays(
-        [_column(field, packed, texts) for field in SCHEMA], schema=SCHEMA
-    )
+    return pa.RecordBatch.from_arrays([_column(field, packed, texts) for field in _FIELDS], schema=SCHEMA)
 
 
-def _column(field: pa.Field, packed: "np.ndarray[Any, Any]", texts: dict[str, tuple[Any, ...]]) -> pa.Array:
+class _Field(NamedTuple):
+    """What ``_column`` asks about a field; asking Arrow each time costs more than the column."""
+
+    name: str
+    type: pa.DataType
+    nullable: bool
+
+
+_FIELDS: Final = [_Field(field.name, field.type, field.nullable) for field in SCHEMA]
+
+
+def _column(field: _Field, packed: _Numbers, texts: dict[str, tuple[Any, ...]]) -> pa.Array:
+    # Buffers are handed to Arrow as they are: a block's batch costs half of what `pa.array` asks.
     name = field.name
     if name in _TEXTS:
         return pa.array(texts.get(name, ()), type=field.type)
     values = np.ascontiguousarray(packed[name])
     if name in _WORDS:
-        return _WORDS[name].take(pa.array(values))
+        return _words(values, name)
+    count = len(values)
     if name in _IDS:
-        return _ids(values, null=_IDS[name] if field.nullable else None)
-    mask = values == -1 if field.nullable else None
-    return pa.array(values, type=field.type, mask=mask)
+        return _ids(values, nullable=field.nullable)
+    present = _bits(values != -1) if field.nullable else None
+    return pa.Array.from_buffers(field.type, count, [present, pa.py_buffer(values)])
 
 
-def _ids(values: "np.ndarray[Any, Any]", *, null: bytes | None) -> pa.Array:
-    """Fixed-width ids as plain binary: Spark reads no fixed-size binary."""
-    width = values.dtype.itemsize
-    fixed = pa.Array.from_buffers(pa.binary(width), len(values), [None, pa.py_buffer(values)])
-    ids = fixed.cast(pa.binary())
-    if null is None:
-        return ids
-    lanes = values.view(np.uint64).reshape(len(values), width // 8)
-    return pa.compute.if_else(pa.array(lanes.any(axis=1)), ids, pa.scalar(None, pa.binary()))
+def _words(values: _Numbers, name: str) -> pa.Array:
+    """Positions in a list of words as strings; most columns of a block hold a single word."""
+    count = len(values)
+    if count and (values == values[0]).all():
+        word = _WORDS[name][int(values[0])].as_py().encode()
+        return pa.Array.from_buffers(
+            pa.string(), count, [None, _offsets(count, len(word)), pa.py_buffer(word * count)]
+        )
+    return _WORDS[name].take(pa.array(values))
+
+
+def _ids(values: _Numbers, *, nullable: bool) -> pa.Array:
+    """Fixed-width ids as plain binary (Spark reads no fixed-size binary); zeros are null."""
+    count, width = len(values), values.dtype.itemsize
+    present = _bits(values.view(np.uint64).reshape(count, width // 8).any(axis=1)) if nullable else None
+    return pa.Array.from_buffers(pa.binary(), count, [present, _offsets(count, width), pa.py_buffer(values)])
+
+
+def _bits(mask: Any) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(mask, bitorder="little"))
+
+
+def _offsets(count: int, width: int) -> pa.Buffer:
+    return pa.py_buffer(np.arange(0, (count + 1) * width, width, dtype=np.int32))
 
 
 def with_position(batch: pa.RecordBatch, *, node: str, first_seq: int) -> pa.RecordBatch:

@@ -1,0 +1,1 @@
+"""Stages: pure functions from DataFrame to DataFrame."""

@@ -1,0 +1,42 @@
+# The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev check test bench fuzz docs lock clean
+
+bin := .venv/bin
+typed := src tests benchmarks scripts $(if $(wildcard examples/*.py),examples)
+ARGS ?=
+
+help: ## list these verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv with the framehub command in it
+	@scripts/setup.sh --venv run
+
+setup-dev: ## the same, with what checks and tests need
+	@scripts/setup.sh --venv dev
+
+check: setup-dev ## lint, formatting, types and import contracts
+	@$(bin)/ruff check --quiet .
+	@$(bin)/ruff format --check --quiet .
+	@$(bin)/mypy $(typed)
+	@$(bin)/lint-imports --no-logo
+
+test: setup-dev ## all tests; ARGS="tests/unit -k codec" chooses
+	@scripts/test.sh $(ARGS)
+
+bench: setup-dev ## measure; ARGS="codec" chooses, ARGS=--list lists
+	@$(bin)/python -m benchmarks $(ARGS)
+
+fuzz: setup-dev ## the property tests with many more examples
+	@HYPOTHESIS_PROFILE=fuzz $(bin)/pytest tests/property --timeout=1800 $(ARGS)
+
+docs: setup ## regenerate the pages of docs/reference that come from the code
+	@$(bin)/python scripts/cli_reference.py
+
+lock: ## choose the newest versions that fit and pin them in requirements/*.txt
+	@scripts/lock.sh
+
+clean: ## remove caches and build output; .venv stays
+	@rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Traffic for ``framehub demo``: a few clients that do what clients do, well and badly."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
+
+from framehub.errors import (
+    ConnectionClosed,
+    EndpointError,
+    RequestAborted,
+    RequestTimeout,
+)
+from framehub.runtime.calls import Call, File
+from framehub.runtime.connect import connect
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.peer import Peer
+
+CHECKSUMS = (None, "crc32", "xor8", "crc32.always")
+WORDS = ("hello", "anyone here?", "look at this", "back in five", "bye")
+
+
+async def drive(url: str, *, clients: int = 4, rounds: int = 25, seed: int = 7) -> tuple[Counter[str], str]:
+    """Run all clients; how often each thing happened, and the link of the first of them."""
+    seen: Counter[str] = Counter()
+    links: list[str] = []
+    async with asyncio.TaskGroup() as group:
+        for number in range(clients):
+            group.create_task(_client(url, number, rounds, random.Random(seed + number), seen, links))  # noqa: S311
+    return seen, links[0]
+
+
+async def _client(
+    url: str, number: int, rounds: int, dice: random.Random, seen: Counter[str], links: list[str]
+) -> None:
+    me = Endpoints()
+
+    @me.on("who.are.you")
+    def who(_call: Call) -> str:
+        return f"client {number}"
+
+    async with connect(url, checksum=CHECKSUMS[number % len(CHECKSUMS)], endpoints=me) as peer:
+        await peer.ping()
+        links.append(peer.link)
+        for _ in range(rounds):
+            text = dice.choice(WORDS)
+            await _count(seen, peer.request("chat", {"room": dice.choice(("lobby", "garden")), "text": text}))
+            await _count(seen, peer.request("stock.price", dice.choice(("apple", "pear", "unicorn"))))
+        picture = File(dice.randbytes(20_000), "me.png", "image/png")
+        await _count(seen, peer.request("files.store", {"album": number}, files={0: picture, 7: picture}))
+        await _count(seen, peer.announce("files.store", {"album": number}, {0: picture, 1: picture}, ack=True))
+        await _count(seen, peer.send("chat", {"text": "a message, acknowledged"}, ack=True))
+        await _count(seen, peer.send("nobody.home", "a message that nobody takes"))
+        await _count(seen, peer.request("ask.back"))
+        await _count(seen, peer.request("broken"))
+        await _count(seen, peer.request("nobody.home", "a request that nobody takes"))
+        await _count(seen, peer.request("report.build", {"seconds": 30}, timeout=0.3))
+        await _count(seen, _cancelled(peer))
+        await peer.ping()
+        if number == 0:
+            # Left behind when the connection goes: it ends as "disconnected".
+            asyncio.ensure_future(_count(seen, peer.request("report.build", {"seconds": 30})))
+            await asyncio.sleep(0.05)
+
+
+async def _cancelled(peer: Peer) -> None:
+    """Ask, and lose interest."""
+    task = asyncio.create_task(peer.request("report.build", {"seconds": 30}))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        raise RequestAborted("cancelled by the caller") from None
+
+
+async def _count(seen: Counter[str], doing: Awaitable[Any]) -> None:
+    try:
+        await doing
+    except EndpointError:
+        seen["answered with an error"] += 1
+    except RequestTimeout:
+        seen["timed out"] += 1
+    except RequestAborted:
+        seen["cancelled by the caller"] += 1
+    except ConnectionClosed:
+        seen["cut off by a closing connection"] += 1
+    else:
+        seen["answered or taken"] += 1

@@ -1,0 +1,221 @@
+"""Is a journal whole? Every block and every sealed row is read (spec/journal.md, section 5)."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framehub.errors import JournalError
+from framehub.journal.scan import Block, Damage, scan_segment
+from framehub.journal.segments import Node, Segment, nodes, segments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Rows that are in no segment: those between the two."""
+
+    node: str
+    after_seq: int
+    before_seq: int
+
+    @property
+    def rows(self) -> int:
+        """How many are missing."""
+        return self.before_seq - self.after_seq - 1
+
+    def __str__(self) -> str:
+        return (
+            f"{self.node}: {self.rows} rows missing after {self.after_seq} and before {self.before_seq}"
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeReport:
+    """What was found of one node."""
+
+    node: str
+    directory: str
+    segments: int = 0
+    sealed: int = 0
+    rows: int = 0
+    bytes: int = 0
+    first_seq: int | None = None
+    last_seq: int | None = None
+    gaps: list[Gap] = field(default_factory=list)
+    damages: list[Damage] = field(default_factory=list)
+    torn: list[Damage] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """What was found of a journal."""
+
+    path: str
+    nodes: list[NodeReport]
+
+    @property
+    def rows(self) -> int:
+        """Rows that can be read."""
+        return sum(node.rows for node in self.nodes)
+
+    @property
+    def segments(self) -> int:
+        """Segments, sealed or not."""
+        return sum(node.segments for node in self.nodes)
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Rows missing between segments."""
+        return [gap for node in self.nodes for gap in node.gaps]
+
+    @property
+    def damages(self) -> list[Damage]:
+        """What cannot be read, inside segments."""
+        return [damage for node in self.nodes for damage in node.damages]
+
+    @property
+    def torn(self) -> list[Damage]:
+        """What a crash left at the end; the next writer cuts it off."""
+        return [damage for node in self.nodes for damage in node.torn]
+
+    @property
+    def clean(self) -> bool:
+        """Nothing durable is missing, as far as the journal can tell."""
+        return not (self.gaps or self.damages)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "path": self.path,
+            "clean": self.clean,
+            "rows": self.rows,
+            "segments": self.segments,
+            "nodes": [asdict(node) for node in self.nodes],
+        }
+
+
+def check(path: Path | str) -> CheckReport:
+    """Read everything and say what is wrong; nothing is changed.
+
+    Raises:
+        JournalError: there is no journal.
+    """
+    return CheckReport(path=str(path), nodes=[_check_node(node) for node in nodes(path)])
+
+
+def _check_node(node: Node) -> NodeReport:
+    report = NodeReport(node=node.name, directory=str(node.directory))
+    every = segments(node.directory)
+    for number, segment in enumerate(every):
+        if report.last_seq is not None and segment.first_seq > report.last_seq + 1 and not report.torn:
+            gap = Gap(node=node.name, after_seq=report.last_seq, before_seq=segment.first_seq)
+            if not any(damage.before_seq == gap.before_seq for damage in report.damages):
+                report.gaps.append(gap)
+        following = every[number + 1].first_seq if number + 1 < len(every) else None
+        report.segments += 1
+        try:
+            report.bytes += segment.path.stat().st_size
+            if segment.kind == "parquet":
+                _check_parquet(node, segment, report)
+            else:
+                _check_blocks(node, segment, report, following)
+        except FileNotFoundError:  # sealed while we look
+            sealed = segment._replace(path=segment.path.with_suffix(".parquet"), kind="parquet")
+            _check_parquet(node, sealed, report)
+    return report
+
+
+def _saw(report: NodeReport, first: int, last: int) -> None:
+    report.rows += last - first + 1
+    report.first_seq = first if report.first_seq is None else min(report.first_seq, first)
+    report.last_seq = last if report.last_seq is None else max(report.last_seq, last)
+
+
+def _check_blocks(node: Node, segment: Segment, report: NodeReport, following: int | None) -> None:
+    for found in scan_segment(segment.path, salt=node.salt):
+        if isinstance(found, Block):
+            if report.last_seq is not None and found.header.first_seq <= report.last_seq:
+                report.damages.append(_repeated(segment, found, report.last_seq))
+            try:
+                found.rows()
+            except JournalError as exc:
+                report.damages.append(_unreadable(segment, found, str(exc)))
+                continue
+            _saw(report, found.header.first_seq, found.header.last_seq)
+        elif found.torn and following is None:
+            report.torn.append(found)
+        else:  # a tail is only torn where nothing was written after it
+            report.damages.append(_followed(found, following))
+
+
+def _followed(damage: Damage, following: int | None) -> Damage:
+    if not damage.torn:
+        return damage
+    values = {name: getattr(damage, name) for name in Damage.__slots__}
+    return Damage(**values | {"torn": False, "before_seq": following})
+
+
+def _repeated(segment: Segment, found: Block, last: int) -> Damage:
+    return Damage(
+        segment=segment.path.name,
+        offset=found.offset,
+        bytes=0,
+        after_seq=last,
+        before_seq=found.header.first_seq,
+        reason=f"row {found.header.first_seq} comes after row {last}",
+    )
+
+
+def _unreadable(segment: Segment, found: Block, reason: str) -> Damage:
+    return Damage(
+        segment=segment.path.name,
+        offset=found.offset,
+        bytes=found.end - found.offset,
+        after_seq=found.header.first_seq - 1,
+        before_seq=found.header.last_seq + 1,
+        reason=reason,
+    )
+
+
+def _check_parquet(node: Node, segment: Segment, report: NodeReport) -> None:
+    report.sealed += 1
+    seq = segment.first_seq
+    try:
+        with pq.ParquetFile(segment.path, page_checksum_verification=True) as source:
+            rows = source.metadata.num_rows
+            for group in range(source.num_row_groups):
+                following = seq + source.metadata.row_group(group).num_rows
+                try:
+                    _check_group(node, source, group, seq)
+                    _saw(report, seq, following - 1)
+                except (OSError, ValueError, pa.ArrowException) as exc:
+                    report.damages.append(_sealed_damage(segment, seq - 1, following, str(exc)))
+                seq = following
+            if not rows:
+                report.damages.append(_sealed_damage(segment, seq - 1, None, "no rows"))
+    except (OSError, pa.ArrowException) as exc:
+        report.damages.append(_sealed_damage(segment, seq - 1, None, str(exc)))
+
+
+def _check_group(node: Node, source: Any, group: int, seq: int) -> None:
+    for batch in source.iter_batches(8192, [group]):
+        want = np.arange(seq, seq + batch.num_rows)
+        if not np.array_equal(batch.column("seq").to_numpy(), want):
+            raise ValueError(f"rows are not numbered from {seq} on")
+        if batch.column("node").unique().to_pylist() != [node.name]:
+            raise ValueError(f"rows of another node than {node.name}")
+        seq += batch.num_rows
+
+
+def _sealed_damage(segment: Segment, after_seq: int, before_seq: int | None, reason: str) -> Damage:
+    return Damage(
+        segment=segment.path.name,
+        offset=0,
+        bytes=segment.path.stat().st_size,
+        after_seq=after_seq,
+        before_seq=before_seq,
+        reason=reason,
+    )

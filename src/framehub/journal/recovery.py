@@ -1,0 +1,107 @@
+"""What a writer does with what the last one left (spec/journal.md, section 4).
+
+Only the lock's holder may call this. The longest sound run of blocks is kept; a torn tail is cut off and set
+aside as ``.torn``; damage inside a segment is reported and left alone. The next row's number follows the
+highest one found.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from framehub.errors import JournalError
+from framehub.journal.scan import Block, Damage, scan_segment
+from framehub.journal.segments import Node, Segment, segments, sync_directory
+
+_STEP: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What was found when a journal was opened for writing."""
+
+    next_seq: int
+    cut: tuple[Damage, ...] = ()
+    """Torn tails, now gone from their segments."""
+    damages: tuple[Damage, ...] = ()
+    """Damage inside segments: those stay as they are."""
+    unsealed: tuple[Path, ...] = ()
+    """Sound segments that can be sealed, oldest first."""
+
+
+def recover(node: Node) -> Recovery:
+    """Make the node's directory ready for the next row."""
+    for leftover in sorted(node.directory.glob("*.tmp")):
+        leftover.unlink()
+    every = segments(node.directory, hidden=True)
+    sealed = [segment for segment in every if segment.kind == "parquet"]
+    last_seq = _last_sealed(sealed[-1]) if sealed else 0
+    done = {segment.first_seq for segment in sealed}
+    cut: list[Damage] = []
+    damages: list[Damage] = []
+    unsealed: list[Path] = []
+    for segment in every:
+        if segment.kind == "parquet":
+            continue
+        if segment.first_seq in done:  # sealed whole; only the removal was missed
+            segment.path.unlink()
+            continue
+        inside, torn, last = _examine(segment, node)
+        last_seq = max(last_seq, last)
+        damages += inside
+        if torn is not None:
+            _cut(segment.path, torn)
+            cut.append(torn)
+        if inside:
+            continue
+        if last < segment.first_seq:
+            segment.path.unlink()  # not one row was ever written to it
+        else:
+            unsealed.append(segment.path)
+    sync_directory(node.directory)
+    return Recovery(next_seq=last_seq + 1, cut=tuple(cut), damages=tuple(damages), unsealed=tuple(unsealed))
+
+
+def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None, int]:
+    inside: list[Damage] = []
+    torn: Damage | None = None
+    last = 0
+    for found in scan_segment(segment.path, salt=node.salt):
+        if isinstance(found, Block):
+            last = max(last, found.header.last_seq)
+        elif found.torn:
+            torn = found
+        else:
+            inside.append(found)
+    return inside, torn, last
+
+
+def _last_sealed(segment: Segment) -> int:
+    """The last row of a sealed segment: rows count up from the first, without a gap."""
+    try:
+        rows: int = pq.read_metadata(segment.path).num_rows
+    except (OSError, pa.ArrowException) as exc:
+        raise JournalError(f"{segment.path}: the last sealed segment cannot be read: {exc}") from exc
+    return segment.first_seq + rows - 1
+
+
+def _cut(file: Path, torn: Damage) -> None:
+    """Set the tail aside (it may be all that is left of somebody's row), then shorten the segment."""
+    fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        aside = file.with_name(f"{file.stem}.{torn.offset}.torn")
+        with aside.open("wb") as out:
+            at = torn.offset
+            while data := os.pread(fd, _STEP, at):
+                out.write(data)
+                at += len(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.ftruncate(fd, torn.offset)
+        os.fsync(fd)
+    finally:
+        os.close(fd)

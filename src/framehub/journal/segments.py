@@ -1,0 +1,174 @@
+"""Where a journal lies on disk: nodes, segments, the lock (spec/journal.md, section 1).
+
+DIR/node.json                    who writes here
+DIR/lock                         held by the one writer
+DIR/00000000000000000001.parquet a sealed segment, named by its first row
+DIR/00000000000000087341.fhj     a segment of blocks, not sealed yet
+"""
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from framehub.errors import JournalError, JournalLocked
+from framehub.journal.record import VERSION
+
+NODE_FILE: Final = "node.json"
+LOCK_FILE: Final = "lock"
+_NAME: Final = re.compile(r"(\d{20})\.(fhj|parquet)")
+
+SegmentKind: TypeAlias = Literal["blocks", "parquet"]
+
+
+class Node(NamedTuple):
+    """One writer's directory, and what its ``node.json`` says."""
+
+    directory: Path
+    name: str
+    salt: int
+
+
+class Segment(NamedTuple):
+    """One segment of a node; ``first_seq`` is what its name says."""
+
+    path: Path
+    first_seq: int
+    kind: SegmentKind
+
+
+def blocks_path(directory: Path, first_seq: int) -> Path:
+    """Where the segment that begins with this row is written."""
+    return directory / f"{first_seq:020d}.fhj"
+
+
+def parquet_path(directory: Path, first_seq: int) -> Path:
+    """Where that segment is sealed."""
+    return directory / f"{first_seq:020d}.parquet"
+
+
+def segments(directory: Path, *, hidden: bool = False) -> list[Segment]:
+    """The node's segments in order; of a number that has both files, the Parquet (``hidden``: both)."""
+    found = [_segment(directory, match) for name in _listing(directory) if (match := _NAME.fullmatch(name))]
+    found.sort(key=lambda segment: (segment.first_seq, segment.kind))
+    if hidden:
+        return found
+    sealed = {segment.first_seq for segment in found if segment.kind == "parquet"}
+    return [segment for segment in found if segment.kind == "parquet" or segment.first_seq not in sealed]
+
+
+def _segment(directory: Path, match: re.Match[str]) -> Segment:
+    kind: SegmentKind = "parquet" if match[2] == "parquet" else "blocks"
+    return Segment(directory / match[0], int(match[1]), kind)
+
+
+def _listing(directory: Path) -> list[str]:
+    # A listing taken while a segment is sealed may show neither its old name nor its new one, as the
+    # directory is read piece by piece. Two equal listings in a row cannot both have missed it.
+    try:
+        before = _names(directory)
+        while (now := _names(directory)) != before:
+            before = now
+    except OSError as exc:
+        raise JournalError(f"{directory}: {exc.strerror}") from exc
+    return now
+
+
+def _names(directory: Path) -> list[str]:
+    with os.scandir(directory) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def nodes(path: Path | str) -> list[Node]:
+    """The nodes at ``path``: itself a node's directory, or a directory of such; in order of their names.
+
+    Raises:
+        JournalError: there is no journal, or two directories claim one name.
+    """
+    root = Path(path)
+    if not root.is_dir():
+        raise JournalError(f"{root}: {'not a directory' if root.exists() else 'no such journal'}")
+    if (own := load_node(root)) is not None:
+        return [own]
+    found: dict[str, Node] = {}
+    for child in sorted(root.iterdir()):
+        if not child.is_dir() or (node := load_node(child)) is None:
+            continue
+        if node.name in found:
+            raise JournalError(f"{child} and {found[node.name].directory} are both named {node.name!r}")
+        found[node.name] = node
+    if not found:
+        raise JournalError(f"{root}: no journal here (no {NODE_FILE} in it or one level below)")
+    return [found[name] for name in sorted(found)]
+
+
+def load_node(directory: Path) -> Node | None:
+    """Read ``node.json``; None if the directory has none."""
+    file = directory / NODE_FILE
+    try:
+        told = json.loads(file.read_bytes())
+        name, version, salt = told["node"], told["version"], int(told["salt"], 16)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise JournalError(f"{file}: {exc.strerror}") from exc
+    except (ValueError, KeyError, TypeError) as exc:
+        raise JournalError(f"{file}: cannot be read ({exc!r}); restore it from a segment's opening") from exc
+    if version != VERSION:
+        raise JournalError(f"{file}: journal version {version}; this program reads version {VERSION}")
+    if not isinstance(name, str) or not name:
+        raise JournalError(f"{file}: the node has no name")
+    return Node(directory, name, salt)
+
+
+def create_node(directory: Path, name: str, salt: int) -> Node:
+    """Write ``node.json`` so that it is whole or absent."""
+    told = {"node": name, "version": VERSION, "salt": f"{salt:08x}"}
+    replace(directory / NODE_FILE, json.dumps(told).encode() + b"\n")
+    return Node(directory, name, salt)
+
+
+def replace(file: Path, data: bytes) -> None:
+    """Write a small file whole: a temporary name, sync, rename, sync of the directory."""
+    temporary = file.with_name(file.name + ".tmp")
+    with temporary.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    temporary.replace(file)
+    sync_directory(file.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make names created, renamed or removed in the directory survive a power cut."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Be the one writer of this directory.
+
+    Raises:
+        JournalLocked: another process, or another writer of this one, is.
+    """
+    fd = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
+            who = f"process {holder}" if holder else "another process"
+            raise JournalLocked(f"{directory}: {who} writes this journal") from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(fd)

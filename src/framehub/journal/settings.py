@@ -1,0 +1,43 @@
+"""How a journal is written: every number a writer goes by (spec/journal.md, section 7)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from framehub.errors import ConfigError
+from framehub.journal.block import FRAME_LIMIT, ROOM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSettings:
+    """Settings of a ``JournalWriter``."""
+
+    group_seconds: float = 0.002
+    """How long a row may wait for others to share its sync."""
+    group_bytes: int = 256 << 10
+    """Rows of so many bytes do not wait."""
+    segment_bytes: int = 128 << 20
+    """A segment of this size is finished and the next begun."""
+    backlog_bytes: int = 64 << 20
+    """Rows not durable yet: beyond this the writer is ``full``."""
+    overflow: Literal["wait", "drop"] = "wait"
+    """When full: the caller waits (and loses nothing), or rows are dropped and counted."""
+    frame_limit: int = FRAME_LIMIT
+    """Bytes of the largest frame; a block holds 1 MiB more."""
+    seal: bool = True
+    """Turn finished segments into Parquet while writing."""
+
+    def __post_init__(self) -> None:
+        for name in ("group_bytes", "segment_bytes", "backlog_bytes", "frame_limit"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"journal {name}: {getattr(self, name)} is less than 1")
+        if not 0 <= self.group_seconds <= 10:
+            raise ConfigError(f"journal group_seconds: {self.group_seconds} is not between 0 and 10")
+        if self.overflow not in ("wait", "drop"):
+            raise ConfigError(f"journal overflow: {self.overflow!r} is neither 'wait' nor 'drop'")
+        if self.frame_limit + ROOM > 1 << 30:
+            raise ConfigError(f"journal frame_limit: {self.frame_limit} is over 1 GiB less 1 MiB")
+
+    @property
+    def block_limit(self) -> int:
+        """Bytes of the largest block's body."""
+        return self.frame_limit + ROOM

@@ -1,0 +1,201 @@
+"""The tables the pipeline writes, column by column; ``docs/reference/tables.md`` is made from this."""
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+    VariantType,
+)
+
+from framehub.errors import PipelineError
+from framehub.journal.record import ROW_SCHEMA
+
+_STRING: Final = StringType()
+_SHORT: Final = ShortType()
+_INT: Final = IntegerType()
+_LONG: Final = LongType()
+_TIME: Final = TimestampType()
+
+
+def _column(name: str, kind: DataType, comment: str) -> StructField:
+    return StructField(name, kind, metadata={"comment": comment})
+
+
+_NODE: Final = _column("node", _STRING, "the gateway that recorded it")
+_SEQ: Final = _column("seq", _LONG, "its number in that gateway's journal; (node, seq) is unique")
+_AT: Final = _column("time", _TIME, "when it was recorded, to the microsecond, UTC")
+_DATE: Final = _column("date", DateType(), "the day of it in UTC; the tables are partitioned by this")
+_LINK: Final = _column("link", _STRING, "the connection, 16 hex digits")
+_PROTOCOL: Final = _column("protocol", _STRING, "mfp, hub or rpc")
+_DIRECTION: Final = _column("direction", _STRING, "in or out, seen from the gateway")
+_USER: Final = _column("user", _INT, "the user of the connection; 0 is anonymous")
+_ENDPOINT: Final = _column("endpoint", _STRING, "the endpoint that its envelope names")
+_EXCHANGE: Final = _column("exchange", _STRING, "the conversation it belongs to, 32 hex digits; null if unknown")
+_PARENT: Final = _column("parent", _STRING, "the exchange that caused this one; only where one begins")
+
+FILE: Final = StructType(
+    [
+        _column("key", _LONG, "its key in the frame"),
+        _column("name", _STRING, "its name, from the envelope"),
+        _column("type", _STRING, "its media type, from the envelope"),
+        _column("bytes", _LONG, "its size; null if it is announced or streamed"),
+    ]
+)
+
+FRAMES: Final = StructType(
+    [
+        _NODE,
+        _SEQ,
+        _AT,
+        _DATE,
+        _LINK,
+        _PROTOCOL,
+        _DIRECTION,
+        _USER,
+        _ENDPOINT,
+        _column("service", _INT, "the hub service's number"),
+        _column("function", _INT, "the hub function's number"),
+        _column("kind", _STRING, "service, message, request, binary, response, or refused"),
+        _column("head", _SHORT, "the frame's first byte"),
+        _column("id", _LONG, "the frame's own id"),
+        _column("ref", _LONG, "the id of the frame it refers to"),
+        _column("key", _LONG, "the file's key, on a binary frame"),
+        _column("code", _SHORT, "of a service frame: 1 ack, 2 timeout, 3 abort, 4 unknown, 7 ping"),
+        _column("bytes", _INT, "the size of the whole frame"),
+        _column("payload_bytes", _INT, "the size of its payload; null if it has none"),
+        _column("files", _INT, "how many files it carries or announces"),
+        _column("error", _STRING, "of a response with an error: the library's code, or application"),
+        _column("refused", _STRING, "why the gateway refused it"),
+        _EXCHANGE,
+        _PARENT,
+        _column("recorded", _STRING, "what the journal holds of it: full, head or off"),
+    ]
+)
+"""One row per frame; the frame's bytes stay in the journal."""
+
+MESSAGES: Final = StructType(
+    [
+        _NODE,
+        _SEQ,
+        _AT,
+        _DATE,
+        _LINK,
+        _USER,
+        _PROTOCOL,
+        _column("kind", _STRING, "message, request or response"),
+        _DIRECTION,
+        _ENDPOINT,
+        _column("data", VariantType(), "what was sent; null if nothing was, or it is not readable"),
+        _column("json", _STRING, "the same as JSON text, for readers without VARIANT"),
+        _column("error", _STRING, "the error in the answer, as JSON text"),
+        _column("files", ArrayType(FILE), "the files it carries, announces or names"),
+        _EXCHANGE,
+        _PARENT,
+        _column("readable", BooleanType(), "whether the payload is an envelope; null if it was not recorded"),
+    ]
+)
+"""One row per message, request and response that has a payload: what users sent and got."""
+
+EXCHANGES: Final = StructType(
+    [
+        _column("exchange", _STRING, "its id, 32 hex digits; `framehub story` tells all of it"),
+        _PARENT,
+        _NODE,
+        _PROTOCOL,
+        _LINK,
+        _USER,
+        _column("kind", _STRING, "message, request or ping; null if its first frame is lost"),
+        _column("direction", _STRING, "which way its first frame went: in (a peer began it) or out"),
+        _ENDPOINT,
+        _column("opened", _TIME, "when its first frame was recorded"),
+        _column("first_answer", _TIME, "when the answer came, if one came before the end: response, ack or pong"),
+        _column("closed", _TIME, "when the frame, or the loss of the link, that decided the outcome came"),
+        _column("wait_us", _LONG, "microseconds from the opening to the first answer, by the monotonic clock"),
+        _column("outcome", _STRING, "ok, error, timeout, aborted, unknown, disconnected or open"),
+        _column("code", _STRING, "of an error: the library's code, or application; of a lost link: its close code"),
+        _column("ended_by", _STRING, "direction of the frame that decided; null if the link did, or nothing yet"),
+        _column("acked", BooleanType(), "whether the first frame was acknowledged"),
+        _column("frames_in", _LONG, "its frames that came in"),
+        _column("frames_out", _LONG, "its frames that went out"),
+        _column("bytes_in", _LONG, "their bytes, in"),
+        _column("bytes_out", _LONG, "their bytes, out"),
+        _column("first_seq", _LONG, "its first row in the journal"),
+        _column("last_seq", _LONG, "its last row in the journal"),
+        _DATE,
+    ]
+)
+"""One row per message, request or ping, with everything that belongs to it counted."""
+
+TABLES: Final = {"frames": FRAMES, "messages": MESSAGES, "exchanges": EXCHANGES}
+
+
+def journal_schema(columns: tuple[str, ...] = ()) -> StructType:
+    """The journal's own columns as Spark sees them; all of them, or those named, in the order given.
+
+    Raises:
+        PipelineError: a name that the journal does not have.
+    """
+    if unknown := [name for name in columns if name not in ROW_SCHEMA.names]:
+        raise PipelineError(f"the journal has no column {', '.join(unknown)}; it has {', '.join(ROW_SCHEMA.names)}")
+    schema: pa.Schema = ROW_SCHEMA if not columns else pa.schema([ROW_SCHEMA.field(name) for name in columns])
+    return StructType([StructField(field.name, field.dataType) for field in from_arrow_schema(schema)])
+
+
+def shape(schema: StructType) -> list[tuple[str, str]]:
+    """Names and types in order: what must agree, whatever the comments say."""
+    return [(field.name, field.dataType.simpleString()) for field in schema]
+
+
+def check(name: str, table: DataFrame) -> DataFrame:
+    """Hand the table back if it has the columns that are promised for it.
+
+    Raises:
+        PipelineError: it does not; the text names the first difference.
+    """
+    want, got = shape(TABLES[name]), shape(table.schema)
+    for expected, found in zip(want, got, strict=False):
+        if expected != found:
+            raise PipelineError(f"table {name}: column {expected} expected, {found} made")
+    if len(want) != len(got):
+        raise PipelineError(f"table {name}: {len(want)} columns expected, {len(got)} made")
+    return table
+
+
+def as_markdown() -> str:
+    """The reference page of the tables."""
+    lines = [
+        "# Tables",
+        "",
+        "What `framehub pipeline run JOURNAL OUT` writes to `OUT/current/<table>`: Parquet, partitioned by `date`.",
+        "Made from `framehub.pipeline.schemas` by `python -m framehub.pipeline.schemas`; a test keeps it fresh.",
+        "",
+        "`OUT/current` always points at one whole snapshot. See also [how to query the tables](../guides/query-the-tables.md).",
+    ]
+    summaries = {
+        "frames": "One row per frame, also those that were refused; the frame's bytes stay in the journal.",
+        "messages": "One row per message, request and response that has a payload: what users sent and got.",
+        "exchanges": "One row per message, request or ping, with all its frames counted and its outcome decided.",
+    }
+    for name, schema in TABLES.items():
+        lines += ["", f"## {name}", summaries[name], "", "| column | type | what it is |", "| --- | --- | --- |"]
+        for field in schema:
+            kind = field.dataType.simpleString().replace("bigint", "long").replace("smallint", "short")
+            lines.append(f"| `{field.name}` | {kind} | {field.metadata['comment']} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

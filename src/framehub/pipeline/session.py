@@ -1,0 +1,145 @@
+"""A Spark session that works out of the box: Java found, loopback only, UTC, quiet."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from framehub.errors import PipelineError
+from framehub.pipeline import java
+
+SQL: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Timestamps that every Parquet reader understands.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Of a key that comes twice the last one counts, as in every other JSON reader here.
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    # VARIANT as the two plain columns that other readers know.
+    "spark.sql.variant.writeShredding.enabled": "false",
+}
+"""What the tables depend on; ``run`` sets these in any session it is given."""
+
+_MIB: Final = 2**20
+_LARGEST_HEAP: Final = 4096 * _MIB
+_SMALLEST_HEAP: Final = 512 * _MIB
+
+
+def session(
+    master: str | None = None,
+    app: str = "framehub",
+    *,
+    log: Path | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Start Spark, or take the session that runs in this process.
+
+    Args:
+        master: where to run, as Spark spells it; by default all cores of this machine.
+        app: the name that Spark shows.
+        log: a file for what the JVM would print on the terminal.
+        conf: more Spark settings; they win over ours.
+
+    Raises:
+        PipelineError: no usable Java, another master already runs in this process, or Spark did not start.
+    """
+    if (running := SparkContext._active_spark_context) is not None:
+        if master is not None and running.master != master:
+            raise PipelineError(
+                f"Spark already runs in this process on {running.master}, not {master}: stop it first"
+            )
+        return SparkSession.builder.getOrCreate()
+    master = master or "local[*]"
+    settings = _settings(master, app) | dict(conf or {})
+    _prepare_environment(master)
+    try:
+        _start(SparkConf().setAll(list(settings.items())), log)
+        return SparkSession.builder.getOrCreate()
+    except (PySparkException, OSError) as exc:
+        raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
+    except Exception as exc:
+        # py4j wraps what the JVM threw; its first line is the reason.
+        if type(exc).__module__.partition(".")[0] != "py4j":
+            raise
+        raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
+
+
+def _start(conf: SparkConf, log: Path | None) -> None:
+    gateway = None
+    if SparkContext._gateway is None and log is not None:
+        with log.open("wb") as file:
+            gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
+    SparkContext(conf=conf, gateway=gateway)
+
+
+def is_local(master: str) -> bool:
+    """Whether everything runs on this machine."""
+    return master.startswith("local")
+
+
+def _prepare_environment(master: str) -> None:
+    found = java.find()
+    if found.home is not None:
+        os.environ["JAVA_HOME"] = str(found.home)
+    else:
+        os.environ.pop("JAVA_HOME", None)
+    if is_local(master):
+        # Executors must run this very Python, with the packages that it has.
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def _settings(master: str, app: str) -> dict[str, str]:
+    settings = {
+        **SQL,
+        "spark.master": master,
+        "spark.app.name": app,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": f"{heap_bytes() // _MIB}m",
+        # Without it a session leaves spark-warehouse/ where the user stands.
+        "spark.sql.warehouse.dir": f"/tmp/framehub-warehouse-{os.getuid()}",  # noqa: S108  (never written)
+    }
+    if is_local(master):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        }
+    return settings
+
+
+def heap_bytes() -> int:
+    """Memory for the driver: at most 4 GiB, and half of what this machine or container has."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [machine, _LARGEST_HEAP * 2]
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(file).read_text()))
+        except (OSError, ValueError):
+            continue
+    return max(min(limits) // 2, _SMALLEST_HEAP)
+
+
+def _reason(exc: BaseException, log: Path | None) -> str:
+    said = next((line for line in str(exc).splitlines() if line.strip()), type(exc).__name__)
+    last = _last_line(log)
+    return f"{said} ({last}; see {log})" if last else said
+
+
+def _last_line(log: Path | None) -> str | None:
+    try:
+        lines = log.read_text(errors="replace").splitlines() if log else []
+    except OSError:
+        return None
+    return next((line.strip() for line in lines if "rror" in line or "xception" in line), None)

@@ -1,0 +1,66 @@
+"""Stage: what was sent to one endpoint, as typed columns.
+
+journal (``record.ROW_SCHEMA``) -> the schema's columns, then who sent it and when.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql.types import DataType, StructField, StructType
+
+from framehub.errors import PipelineError
+from framehub.pipeline.stages.messages import messages
+
+ABOUT: Final = ("time", "user", "kind", "direction", "link", "exchange", "node", "seq")
+"""What is told about each row beside its data."""
+
+
+def endpoint(
+    journal: DataFrame, name: str, schema: str | DataType, *, kinds: tuple[str, ...] = ("message", "request")
+) -> DataFrame:
+    """What was sent to an endpoint, as typed columns.
+
+    Each field of the schema becomes a column, filled from the field of that name in the data; a value that is
+    missing or does not fit its type is null. A schema that is no struct (``"string"``) gives one column
+    ``value``. Then come the columns of ``ABOUT``; one whose name the schema takes is called ``frame_<name>``.
+
+    Args:
+        journal: what ``read_journal`` gives.
+        name: the endpoint's name.
+        schema: the fields and their types, as Spark writes them: ``"text string, room string"``.
+        kinds: what to take: ``message``, ``request``, ``response``.
+
+    Raises:
+        PipelineError: the schema cannot be read.
+    """
+    fields = _fields(schema)
+    sent = messages(journal.where(F.col("endpoint") == name)).where(F.col("kind").isin(*kinds) & F.col("readable"))
+    taken = {field.name.casefold() for field, _ in fields}
+    about = [F.col(column).alias(f"frame_{column}" if column in taken else column) for column in ABOUT]
+    return sent.select(*[value.alias(field.name) for field, value in fields], *about)
+
+
+def _fields(schema: str | DataType) -> list[tuple[StructField, Column]]:
+    kind = _parse(schema) if isinstance(schema, str) else schema
+    if not isinstance(kind, StructType):
+        return [(StructField("value", kind), _value("$", kind))]
+    return [(field, _value(_path(field.name), field.dataType)) for field in kind]
+
+
+def _parse(schema: str) -> DataType:
+    try:
+        return DataType.fromDDL(schema)
+    except Exception as exc:
+        reason = str(exc).strip().partition("\n")[0]
+        raise PipelineError(f"schema {schema!r} cannot be read: {reason}") from exc
+
+
+def _value(path: str, kind: DataType) -> Column:
+    return F.try_variant_get("data", path, kind.simpleString())
+
+
+def _path(name: str) -> str:
+    for quote in ("'", '"'):
+        if quote not in name:
+            return f"$[{quote}{name}{quote}]"
+    raise PipelineError(f"field {name!r}: a name with both kinds of quotes cannot be looked up")

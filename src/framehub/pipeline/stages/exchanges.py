@@ -1,0 +1,154 @@
+"""Stage: one row per exchange, its outcome decided.
+
+journal (``record.ROW_SCHEMA``) -> one row per MFP message, request or ping (``schemas.EXCHANGES``).
+
+One aggregation gathers the frames of an exchange and picks the few that matter: the opening, the first that
+ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then read
+off these. The ends of links are joined in, for exchanges that nothing else has ended.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from framehub.codes import Service
+from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+
+_ACK_WANTED: Final = 0b1000
+_CARRIES: Final = 0b0110
+_ANNOUNCED, _STREAMED = 0b0010, 0b0100
+_MORE_FOLLOWS: Final = 0b0001
+
+_MOMENT: Final = ("seq", "time_ns", "mono_ns", "direction")
+
+
+def exchanges(journal: DataFrame) -> DataFrame:
+    """One row per exchange of the journal."""
+    mfp = journal.where(F.col("protocol") == "mfp")
+    gathered = _gather(mfp.where(F.col("exchange").isNotNull()))
+    judged = _judge(gathered.join(_link_ends(mfp), ["node", "link"], "left"))
+    return judged.select(
+        hexadecimal("exchange").alias("exchange"),
+        hexadecimal("open.parent").alias("parent"),
+        "node",
+        "protocol",
+        hexadecimal("link").alias("link"),
+        "user",
+        F.when(F.col("open.kind") == "service", "ping").otherwise(F.col("open.kind")).alias("kind"),
+        "open.direction",
+        "open.endpoint",
+        timestamp("open.time_ns").alias("opened"),
+        timestamp("answer.time_ns").alias("first_answer"),
+        timestamp("closed_ns").alias("closed"),
+        F.expr("(answer.mono_ns - open.mono_ns) div 1000L").alias("wait_us"),
+        "outcome",
+        F.when(F.col("outcome") == "error", F.col("verdict.error"))
+        .when(F.col("outcome") == "disconnected", F.col("gone.code").cast("string"))
+        .alias("code"),
+        F.when(F.col("outcome") != "disconnected", F.col("closing.direction")).alias("ended_by"),
+        F.col("ack").isNotNull().alias("acked"),
+        "frames_in",
+        "frames_out",
+        "bytes_in",
+        "bytes_out",
+        "first_seq",
+        "last_seq",
+        day("first_ns").alias("date"),
+    )
+
+
+def _gather(rows: DataFrame) -> DataFrame:
+    """One row per exchange, with the frames that matter and the counts."""
+    kind, code, incoming = F.col("kind"), F.col("code"), F.col("direction") == "in"
+    service = kind == "service"
+    opens = kind.isin("message", "request") | (service & (code == Service.PING))
+    ends = (kind == "response") | (service & code.isin(Service.TIMEOUT, Service.ABORT, Service.UNKNOWN))
+    ack = service & (code == Service.ACK)
+    last = (kind == "binary") & (F.col("head").bitwiseAND(_MORE_FOLLOWS) == 0)
+    return rows.groupBy("node", "exchange").agg(
+        _first(opens, "kind", "id", "head", "endpoint", "parent").alias("open"),
+        _first(ends, "kind", "code", "error").alias("ending"),
+        _first(service & (code == Service.ABORT), "kind", "code", "error").alias("abort"),
+        _first(ack & incoming, "ref").alias("ack_in"),
+        _first(ack & ~incoming, "ref").alias("ack_out"),
+        _first(last).alias("last"),
+        F.min("protocol").alias("protocol"),
+        F.min("link").alias("link"),
+        F.min("user").alias("user"),
+        F.count_if(incoming).alias("frames_in"),
+        F.count_if(~incoming).alias("frames_out"),
+        F.sum(F.when(incoming, F.col("bytes")).otherwise(0)).alias("bytes_in"),
+        F.sum(F.when(incoming, 0).otherwise(F.col("bytes"))).alias("bytes_out"),
+        F.min("seq").alias("first_seq"),
+        F.max("seq").alias("last_seq"),
+        F.min("time_ns").alias("first_ns"),
+    )
+
+
+def _first(condition: Column, *columns: str) -> Column:
+    """The first frame by seq for which the condition holds; null if there is none."""
+    return F.min_by(F.struct(*_MOMENT, *columns), F.when(condition, F.col("seq")))
+
+
+def _link_ends(mfp: DataFrame) -> DataFrame:
+    ends = mfp.where(F.col("kind") == "link_closed").groupBy("node", "link")
+    return ends.agg(F.max_by(F.struct("seq", "time_ns", "code"), "seq").alias("gone"))
+
+
+def _judge(gathered: DataFrame) -> DataFrame:
+    """Decide the outcome: columns ``ack``, ``verdict``, ``outcome``, ``closing``, ``closed_ns``, ``answer``."""
+    kind, head = F.col("open.kind"), F.col("open.head")
+    # An exchange whose opening is lost is judged as a request: by its first ending frame alone.
+    one_way = F.coalesce(kind.isin("message", "service"), F.lit(False))
+    wants_ack = (kind == "service") | (head.bitwiseAND(_ACK_WANTED) != 0)
+    spans_frames = (kind == "message") & head.bitwiseAND(_CARRIES).isin(_ANNOUNCED, _STREAMED)
+    arrived = (~wants_ack | F.col("ack").isNotNull()) & (~spans_frames | F.col("last").isNotNull())
+    complete = one_way & arrived
+    link_lost = F.col("gone.seq") > F.coalesce(F.col("open.seq"), F.col("first_seq"))
+    # A request is over with the first frame that ends it: what comes later changes only the counts. A message
+    # can be refused after all of it has come, so an abort counts whenever it is said.
+    verdict = F.when(one_way, F.coalesce("abort", F.when(~complete, F.col("ending")))).otherwise(F.col("ending"))
+    outcome = (
+        F.when(F.col("verdict").isNotNull(), _meaning("verdict"))
+        .when(complete, "ok")
+        .when(link_lost, "disconnected")
+        .otherwise("open")
+    )
+    arrival = F.greatest(_moment("open"), _moment("ack"), F.when(spans_frames, _moment("last")))
+    closing = F.coalesce(_moment("verdict"), F.when(F.col("outcome") == "ok", arrival))
+    answer = F.when(one_way, _moment("ack")).when(F.col("verdict.kind") == "response", _moment("verdict"))
+    return (
+        gathered.withColumn("ack", _ack_of_opening())
+        .withColumn("verdict", verdict)
+        .withColumn("outcome", outcome)
+        .withColumn("closing", closing)
+        .withColumn("answer", answer)
+        .withColumn(
+            "closed_ns",
+            F.when(F.col("outcome") == "disconnected", F.col("gone.time_ns")).otherwise(F.col("closing.time_ns")),
+        )
+    )
+
+
+def _ack_of_opening() -> Column:
+    """The other side's first ack, if it names the opening frame.
+
+    Acks go out in the order of the frames they answer, so a later one cannot name it.
+    """
+    ack = F.when(F.col("open.direction") == "in", F.col("ack_out")).otherwise(F.col("ack_in"))
+    return F.when(ack["ref"] == F.col("open.id"), ack)
+
+
+def _meaning(frame: str) -> Column:
+    code = F.col(f"{frame}.code")
+    return (
+        F.when(F.col(f"{frame}.kind") == "response", F.when(F.col(f"{frame}.error").isNull(), "ok").otherwise("error"))
+        .when(code == Service.TIMEOUT, "timeout")
+        .when(code == Service.ABORT, "aborted")
+        .when(code == Service.UNKNOWN, "unknown")
+    )
+
+
+def _moment(frame: str) -> Column:
+    parts = F.struct(*[F.col(f"{frame}.{name}").alias(name) for name in _MOMENT])
+    return F.when(F.col(frame).isNotNull(), parts)

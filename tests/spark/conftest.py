@@ -1,0 +1,107 @@
+"""One Spark for the whole suite, and journals written by hand."""
+
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from framehub.journal.record import ROW_SCHEMA
+from framehub.pipeline import session
+from framehub.pipeline.schemas import journal_schema
+
+NOON_NS = 1_780_000_000_000_000_000
+LINK = bytes.fromhex("00000000000000a1")
+
+Row: TypeAlias = dict[str, Any]
+JournalOf: TypeAlias = Callable[[Sequence[Row]], DataFrame]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with pytest.MonkeyPatch.context() as patched:
+        # Spark's own daemon of Python workers reads this; ours run with the tests' strictness.
+        patched.setenv("PYTHONWARNINGS", "ignore")
+        running = session("local[2]", "tests", log=tmp_path_factory.mktemp("spark") / "log")
+        yield running
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def journal_of(spark: SparkSession) -> JournalOf:
+    """Rows to a DataFrame with the journal's columns: what is not given is null, or what is usual."""
+
+    def make(rows: Sequence[Row]) -> DataFrame:
+        usual = {
+            "node": "one",
+            "mono_ns": 0,
+            "link": LINK,
+            "protocol": "mfp",
+            "version": 1,
+            "direction": "in",
+            "user": 0,
+            "bytes": 9,
+            "recorded": "full",
+        }
+        whole = [
+            usual | {"seq": number, "time_ns": NOON_NS + number * 1_000_000, "mono_ns": number * 1_000_000} | row
+            for number, row in enumerate(rows, start=1)
+        ]
+        table = pa.Table.from_pylist(whole, schema=ROW_SCHEMA)
+        return spark.createDataFrame(table).to(journal_schema())
+
+    return make
+
+
+def with_envelope(kind: str, payload: bytes | str | dict[str, Any], **fields: Any) -> Row:
+    """A row of a message, request or response as the gateway writes it: head, id, sizes, payload, map, files."""
+    if isinstance(payload, dict):
+        fields = {"endpoint": payload.get("endpoint"), **fields}
+        payload = json.dumps(payload)
+    body = payload if isinstance(payload, bytes) else payload.encode()
+    files: dict[int, bytes] = fields.pop("attached", {})
+    announced: list[int] = fields.pop("announced", [])
+    head = {"message": 0x40, "request": 0x60, "response": 0xA0}[kind] | 1 | fields.pop("flags", 0)
+    head |= 0b0110 if files else 0b0010 if announced else 0
+    follows = b"".join(struct.pack(">II", key, len(data)) for key, data in files.items())
+    follows += b"".join(struct.pack(">I", key) for key in announced)
+    start = struct.pack(">BI", head, fields.get("id", 1))
+    start += struct.pack(">I", fields["ref"]) if kind == "response" else b""
+    start += struct.pack(">I", len(body)) + (struct.pack(">I", len(follows)) if follows else b"")
+    raw = start + body + follows + b"".join(files.values())
+    row = {
+        "kind": kind,
+        "head": head,
+        "raw": raw,
+        "bytes": len(raw),
+        "payload_at": len(start),
+        "payload_bytes": len(body),
+        "files": len(files) or len(announced) or None,
+    }
+    return row | fields
+
+
+@pytest.fixture(scope="session")
+def envelope() -> Callable[..., Row]:
+    return with_envelope
+
+
+@pytest.fixture(scope="session")
+def tables_of() -> Callable[[Path], dict[str, Any]]:
+    """Rows of every table in a directory, in an order that does not depend on the run."""
+
+    def read(directory: Path) -> dict[str, Any]:
+        import pyarrow.dataset as ds
+
+        tables = {}
+        for path in sorted(directory.iterdir()):
+            if path.is_dir():
+                rows = ds.dataset(path, format="parquet", partitioning="hive").to_table().to_pylist()
+                tables[path.name] = sorted(map(repr, rows))
+        return tables
+
+    return read
