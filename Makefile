@@ -29,7 +29,7 @@ bench: setup-dev ## measure; ARGS="codec" chooses, ARGS=--list lists
 	@$(bin)/python -m benchmarks $(ARGS)
 
 fuzz: setup-dev ## the property tests with many more examples
-	@HYPOTHESIS_PROFILE=fuzz $(bin)/pytest tests/property --timeout=1800 $(ARGS)
+	@HYPOTHESIS_PROFILE=fuzz scripts/test.sh tests/property --timeout=1800 $(ARGS)
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [--list] [NAME...]``; every ``bench_*.py`` with a ``main()`` is one."""
+"""``python -m benchmarks [--list] [NAME...]``: run every ``bench_*.py`` beside this file, or those named."""
 
 import argparse
 import sys

@@ -133,7 +133,7 @@ step() { # step WHAT COMMAND...: quietly; how long it took, or the end of the lo
         return
     fi
     say "failed after $(($(date +%s) - began)) s. The end of $log:"
-    tail -n 25 "$log" | sed 's/^/    /' >&2
+    grep -v 'already satisfied' "$log" | tail -n 25 | sed 's/^/    /' >&2
     exit 1
 }
 
@@ -240,7 +240,8 @@ case "$*" in
         system_packages
         target=setup
         [ "$1" = run ] || target=setup-dev
-        exec make -s --no-print-directory -C "$root" "$target" >&2
+        trap - INT TERM HUP # the one below speaks for both
+        make -s --no-print-directory -C "$root" "$target" >&2 || exit 1
         ;;
     "--venv run" | "--venv dev")
         if ready "$2"; then exit 0; fi

@@ -18,11 +18,14 @@ FramehubError
 └── ConfigError                a setting that cannot be
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class FramehubError(Exception):
     """Catch this to mean "the library said no"."""
+
+    exit_code: ClassVar[int] = 1
+    """What a command ends with when this stops it."""
 
 
 class ProtocolError(FramehubError):
@@ -120,6 +123,8 @@ class JournalError(FramehubError):
 
 class JournalLocked(JournalError):
     """Another process writes this journal."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class PipelineError(FramehubError):

@@ -35,7 +35,7 @@ def test_every_module_has_its_unit_test(root: Path) -> None:
     missing = set()
     for file in package.rglob("*.py"):
         module = file.relative_to(package)
-        if file.name == "__init__.py" or module.parts[0] == "cli":
+        if file.name in {"__init__.py", "__main__.py"} or module.parts[0] == "cli":
             continue
         test = root / "tests" / "unit" / module.with_name(f"test_{file.name}")
         if not test.exists():

@@ -24,7 +24,7 @@ def imported_modules(file: Path) -> Iterator[str]:
 
 def test_the_import_contracts_hold(root: Path) -> None:
     # A console script beside this interpreter; its cache is kept out of the tree.
-    command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--no-logo"]
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache", "--no-logo"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

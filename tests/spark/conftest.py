@@ -48,7 +48,9 @@ def journal_of(spark: SparkSession) -> JournalOf:
             "recorded": "full",
         }
         whole = [
-            usual | {"seq": number, "time_ns": NOON_NS + number * 1_000_000, "mono_ns": number * 1_000_000} | row
+            usual
+            | {"seq": number, "time_ns": NOON_NS + number * 1_000_000, "mono_ns": number * 1_000_000}
+            | row
             for number, row in enumerate(rows, start=1)
         ]
         table = pa.Table.from_pylist(whole, schema=ROW_SCHEMA)

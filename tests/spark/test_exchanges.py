@@ -16,7 +16,14 @@ GONE = {"kind": "link_closed", "code": 1006}
 
 
 def request(id_: int = 1, *, exchange: bytes = A, head: int = 0x61, **more: Any) -> dict[str, Any]:
-    return {"kind": "request", "id": id_, "head": head, "exchange": exchange, "endpoint": "chat", "bytes": 30} | more
+    return {
+        "kind": "request",
+        "id": id_,
+        "head": head,
+        "exchange": exchange,
+        "endpoint": "chat",
+        "bytes": 30,
+    } | more
 
 
 def message(id_: int = 1, *, exchange: bytes = A, head: int = 0x41, **more: Any) -> dict[str, Any]:
@@ -123,7 +130,12 @@ def test_everything_about_one_exchange(journal_of: JournalOf) -> None:
     assert shape(exchanges(journal).schema) == shape(EXCHANGES)
     first, second = made(journal)
     assert (first["exchange"], first["parent"]) == (A.hex(), B.hex())
-    assert (first["kind"], first["direction"], first["endpoint"], first["user"]) == ("request", "in", "chat", 7)
+    assert (first["kind"], first["direction"], first["endpoint"], first["user"]) == (
+        "request",
+        "in",
+        "chat",
+        7,
+    )
     assert first["wait_us"] == 2500
     assert first["closed"] == first["first_answer"]
     assert (first["closed"] - first["opened"]).microseconds == 3000

@@ -33,7 +33,9 @@ def test_time_is_cut_to_the_microsecond_and_the_day_is_utc_wherever_the_session_
     spark: SparkSession, journal_of: Callable[..., DataFrame], zone: str
 ) -> None:
     midnight = int(datetime(2026, 3, 1, tzinfo=UTC).timestamp()) * 10**9
-    journal = journal_of([{"kind": "service", "time_ns": midnight - 1}, {"kind": "service", "time_ns": midnight}])
+    journal = journal_of(
+        [{"kind": "service", "time_ns": midnight - 1}, {"kind": "service", "time_ns": midnight}]
+    )
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
         made = frames(journal).orderBy("seq").selectExpr("unix_micros(time) as us", "date").collect()

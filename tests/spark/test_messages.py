@@ -3,7 +3,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, functions as F
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
 
 from framehub.pipeline import endpoint, messages
 from framehub.pipeline.schemas import MESSAGES, check, shape
@@ -32,7 +33,12 @@ def test_data_is_a_variant_and_json_text(journal_of: JournalOf, envelope: Envelo
     assert shape(made.schema) == shape(MESSAGES)
     asked, answered, null, text, nothing = rows_of(journal)
     assert json.loads(asked["json"]) == {"text": "hi", "tags": ["a", "b"], "n": 2.5}
-    assert (asked["kind"], asked["endpoint"], asked["error"], asked["readable"]) == ("request", "chat", None, True)
+    assert (asked["kind"], asked["endpoint"], asked["error"], asked["readable"]) == (
+        "request",
+        "chat",
+        None,
+        True,
+    )
     assert json.loads(answered["error"]) == {"code": "busy", "message": "later"}
     assert answered["json"] is None
     assert (null["json"], text["json"], nothing["json"]) == ("null", '"täxt"', None)

@@ -47,11 +47,13 @@ class LazyGroup(click.Group):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Our own errors are one line on stderr and exit code 1."""
+        """Our own errors are one line on stderr and the exit code that they carry, mostly 1."""
         try:
             return super().invoke(ctx)
         except FramehubError as exc:
-            raise click.ClickException(str(exc)) from exc
+            told = click.ClickException(str(exc))
+            told.exit_code = exc.exit_code
+            raise told from exc
         except BrokenPipeError:
             # `framehub journal cat | head`: the reader has seen enough.
             sys.stderr.close()

@@ -49,7 +49,9 @@ async def _client(
             await _count(seen, peer.request("stock.price", dice.choice(("apple", "pear", "unicorn"))))
         picture = File(dice.randbytes(20_000), "me.png", "image/png")
         await _count(seen, peer.request("files.store", {"album": number}, files={0: picture, 7: picture}))
-        await _count(seen, peer.announce("files.store", {"album": number}, {0: picture, 1: picture}, ack=True))
+        await _count(
+            seen, peer.announce("files.store", {"album": number}, {0: picture, 1: picture}, ack=True)
+        )
         await _count(seen, peer.send("chat", {"text": "a message, acknowledged"}, ack=True))
         await _count(seen, peer.send("nobody.home", "a message that nobody takes"))
         await _count(seen, peer.request("ask.back"))
@@ -60,8 +62,10 @@ async def _client(
         await peer.ping()
         if number == 0:
             # Left behind when the connection goes: it ends as "disconnected".
-            asyncio.ensure_future(_count(seen, peer.request("report.build", {"seconds": 30})))
+            left = asyncio.create_task(_count(seen, peer.request("report.build", {"seconds": 30})))
             await asyncio.sleep(0.05)
+    if number == 0:
+        await left
 
 
 async def _cancelled(peer: Peer) -> None:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
 from framehub.journal.scan import Block, Damage, scan_segment
+from framehub.journal.seal import file_sum, known_sums
 from framehub.journal.segments import Node, Segment, nodes, segments
 
 
@@ -27,9 +28,7 @@ class Gap:
         return self.before_seq - self.after_seq - 1
 
     def __str__(self) -> str:
-        return (
-            f"{self.node}: {self.rows} rows missing after {self.after_seq} and before {self.before_seq}"
-        )
+        return f"{self.node}: {self.rows} rows missing after {self.after_seq} and before {self.before_seq}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,6 +108,7 @@ def check(path: Path | str) -> CheckReport:
 def _check_node(node: Node) -> NodeReport:
     report = NodeReport(node=node.name, directory=str(node.directory))
     every = segments(node.directory)
+    sums = known_sums(node.directory)
     for number, segment in enumerate(every):
         if report.last_seq is not None and segment.first_seq > report.last_seq + 1 and not report.torn:
             gap = Gap(node=node.name, after_seq=report.last_seq, before_seq=segment.first_seq)
@@ -119,12 +119,12 @@ def _check_node(node: Node) -> NodeReport:
         try:
             report.bytes += segment.path.stat().st_size
             if segment.kind == "parquet":
-                _check_parquet(node, segment, report)
+                _check_parquet(node, segment, report, sums)
             else:
                 _check_blocks(node, segment, report, following)
         except FileNotFoundError:  # sealed while we look
             sealed = segment._replace(path=segment.path.with_suffix(".parquet"), kind="parquet")
-            _check_parquet(node, sealed, report)
+            _check_parquet(node, sealed, report, known_sums(node.directory))
     return report
 
 
@@ -180,9 +180,10 @@ def _unreadable(segment: Segment, found: Block, reason: str) -> Damage:
     )
 
 
-def _check_parquet(node: Node, segment: Segment, report: NodeReport) -> None:
+def _check_parquet(node: Node, segment: Segment, report: NodeReport, sums: dict[str, str]) -> None:
     report.sealed += 1
     seq = segment.first_seq
+    before = len(report.damages)
     try:
         with pq.ParquetFile(segment.path, page_checksum_verification=True) as source:
             rows = source.metadata.num_rows
@@ -198,6 +199,10 @@ def _check_parquet(node: Node, segment: Segment, report: NodeReport) -> None:
                 report.damages.append(_sealed_damage(segment, seq - 1, None, "no rows"))
     except (OSError, pa.ArrowException) as exc:
         report.damages.append(_sealed_damage(segment, seq - 1, None, str(exc)))
+    told = sums.get(segment.path.name)
+    if len(report.damages) == before and told is not None and told != file_sum(segment.path):
+        reason = "every row can be read, but the file is not as it was sealed"
+        report.damages.append(_sealed_damage(segment, segment.first_seq - 1, seq, reason))
 
 
 def _check_group(node: Node, source: Any, group: int, seq: int) -> None:

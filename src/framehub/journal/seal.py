@@ -13,12 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
+from framehub.journal.block import crc32
 from framehub.journal.record import ROW_SCHEMA, VERSION, with_position
 from framehub.journal.scan import Damage, scan_segment
 from framehub.journal.segments import parquet_path, sync_directory
 
+SUMS_FILE: Final = "sums"
 GROUP_ROWS: Final = 65_536
 GROUP_BYTES: Final = 32 << 20
+_STEP: Final = 1 << 20
 _WORDS: Final = ["node", "protocol", "direction", "endpoint", "kind", "recorded", "error", "refused", "link"]
 _NO_STATISTICS: Final = {"raw", "query", "link", "exchange", "parent"}
 
@@ -38,6 +41,7 @@ def seal(segment: Path, *, node: str, salt: int | None = None) -> Path:
             raise JournalError(f"{segment}: {rows} rows cannot be sealed")
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
+        _note_sum(target, file_sum(temporary))
         temporary.replace(target)
         sync_directory(target.parent)
     except (OSError, pa.ArrowException) as exc:
@@ -46,6 +50,38 @@ def seal(segment: Path, *, node: str, salt: int | None = None) -> Path:
         temporary.unlink(missing_ok=True)
     segment.unlink(missing_ok=True)
     return target
+
+
+def file_sum(file: Path) -> str:
+    """CRC-32 and size of a whole file: Parquet's own sums cover its pages, not what describes them."""
+    total = size = 0
+    with file.open("rb") as source:
+        while data := source.read(_STEP):
+            total = crc32(data, total)
+            size += len(data)
+    return f"{total:08x} {size}"
+
+
+def _note_sum(target: Path, told: str) -> None:
+    """Add a line to the node's sums before the file gets its name; of two lines for one name the last counts."""
+    fd = os.open(target.parent / SUMS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(fd, f"{told} {target.name}\n".encode())
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def known_sums(directory: Path) -> dict[str, str]:
+    """What ``file_sum`` said of each sealed segment when it was sealed."""
+    try:
+        lines = (directory / SUMS_FILE).read_text(errors="replace").splitlines()
+    except OSError:
+        return {}
+    return {
+        name: f"{total} {size}"
+        for total, size, name in (line.split() for line in lines if line.count(" ") == 2)
+    }
 
 
 def _write(segment: Path, temporary: Path, *, node: str, salt: int | None) -> int:

@@ -1,5 +1,7 @@
 """Announced messages of the peer: their files come in frames of their own (spec/mfp.md, 8.4). Pure."""
 
+import msgspec
+
 from framehub.codes import BinaryKind, Service
 from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.events import MessageLost, MessageReceived
@@ -41,14 +43,15 @@ class Announced:
 
     def refuse(self, ref: int, exchange: int) -> None:
         """Abort what the peer began, and swallow what of it is already under way."""
+        self._past.add(ref, exchange)
         self._dropped.add(ref, exchange)
         self._outbox.service(Service.ABORT, ref, exchange)
 
-    def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
+    def received(self, frame: BinaryFrame, exchange: int, now: float) -> MessageReceived | MessageLost | None:
         """One file; the last one makes the message whole, a wrong one loses it."""
         ref = frame.ref
         if ref not in self._sets:
-            self._late(frame)
+            self._late(frame, exchange)
             return None
         set_ = self._sets[ref]
         reason = set_.wrong(frame)
@@ -91,11 +94,11 @@ class Announced:
         self._bytes = 0
         self._deadlines = Deadlines()
 
-    def _late(self, frame: BinaryFrame) -> None:
+    def _late(self, frame: BinaryFrame, exchange: int) -> None:
         if not self._dropped.get(frame.ref):
-            self._outbox.service(Service.UNKNOWN, frame.ref, self._past.get(frame.ref))
+            self._outbox.service(Service.UNKNOWN, frame.ref, exchange)
         elif frame.final:
-            self._past.add(frame.ref, self._dropped.pop(frame.ref))
+            self._dropped.pop(frame.ref)
 
     def _lose(self, ref: int, reason: str, *, in_flight: bool) -> MessageLost:
         exchange = self._close(ref)
@@ -143,9 +146,7 @@ class _Set:
         return not self._missing
 
     def whole(self) -> MessageFrame:
-        """The message with its files, in the announced order."""
+        """The message with its files, in the announced order; it still says which were announced."""
         frame = self._frame
         files: Files = tuple((key, self._files[key]) for key in frame.expected)
-        return MessageFrame(
-            id=frame.id, payload=frame.payload, files=files, need_ack=frame.need_ack, checksum=frame.checksum
-        )
+        return msgspec.structs.replace(frame, files=files)

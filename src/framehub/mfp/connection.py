@@ -53,8 +53,9 @@ class Connection:
         self._pings: dict[int, tuple[int, float]] = {}
         self._sets: dict[int, tuple[int, set[int]]] = {}
         self._messages = Remembered(settings.remembered)  # the peer may still refuse these
-        # What the peer sent, by its ids.
+        # What the peer sent, by its ids. A message in one frame has nothing to give up: kept apart (8.5).
         self._past_theirs = Remembered(settings.remembered)
+        self._told = Remembered(settings.remembered)
         self._answering = Answering(settings, self._outbox, self._past_theirs)
         self._announced = Announced(settings, self._outbox, self._past_theirs)
 
@@ -106,14 +107,14 @@ class Connection:
         if frame.expected:
             self._announced.opened(frame, exchange, now)
             return Received(frame, exchange, None)
-        self._past_theirs.add(frame.id, exchange)
+        self._told.add(frame.id, exchange)
         return Received(frame, exchange, MessageReceived(frame, exchange))
 
     def _on_binary(self, frame: BinaryFrame, now: float) -> Received:
-        exchange = self._announced.exchange(frame.ref) or self._past_theirs.get(frame.ref)
+        exchange = self._announced.exchange(frame.ref) or self._theirs(frame.ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        return Received(frame, exchange, self._announced.received(frame, now))
+        return Received(frame, exchange, self._announced.received(frame, exchange, now))
 
     def _on_service(self, frame: ServiceFrame, now: float) -> Received:
         code, ref = frame.code, frame.ref
@@ -123,6 +124,9 @@ class Connection:
             return Received(frame, exchange, None)
         if code is Service.ACK:
             return self._on_ack(frame, now)
+        if frame.own and code is Service.UNKNOWN:
+            self.ignored += 1
+            return Received(frame, 0, None)
         if frame.own:
             event = self._answering.cancelled(ref, code) or self._announced.given_up(ref)
             if event is not None:
@@ -200,7 +204,7 @@ class Connection:
         checksum: bool = False,
     ) -> int:
         """Tell; with ``expected`` keys the files follow, each by ``file``."""
-        self._outbox.check_fits(payload, files)
+        self._outbox.check_fits(payload, files, expected)
         id_ = self._outbox.new_id()
         exchange = self._outbox.new_exchange()
         frame = MessageFrame(
@@ -259,7 +263,7 @@ class Connection:
     def refuse(self, ref: int) -> None:
         """Tell the peer that its request or message will not be worked on."""
         if not self._answering.refuse(ref):
-            self._outbox.service(Service.ABORT, ref, self._past_theirs.get(ref))
+            self._outbox.service(Service.ABORT, ref, self._theirs(ref))
 
     def cancel(self, id_: int) -> bool:
         """Give up a request of ours that still waits, and say so; false if it was settled before."""
@@ -303,6 +307,7 @@ class Connection:
         self._messages.clear()
         self._past_ours.clear()
         self._past_theirs.clear()
+        self._told.clear()
         self._answering.clear()
         self._announced.clear()
 
@@ -318,6 +323,10 @@ class Connection:
             raise RemoteProtocolError(f"id {id_} is still in use")
         self._announced.forget(id_)
         return self._outbox.new_exchange()
+
+    def _theirs(self, ref: int) -> int:
+        """The exchange of something finished that the peer sent under this id, or 0."""
+        return self._past_theirs.get(ref) or self._told.get(ref)
 
     def _is_live(self, id_: int) -> bool:
         return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._sets

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 GRAIN: Final = 0.01
+FAR: Final = 1e9  # thirty years: later than this, infinity included, is never
 
 
 class Deadlines:
@@ -24,7 +25,7 @@ class Deadlines:
     def add(self, key: int, deadline: float) -> None:
         """Make ``key`` due at ``deadline``, instead of any earlier wish for it."""
         self.drop(key)
-        bucket = int(deadline / GRAIN) + 1
+        bucket = int(min(FAR, deadline) / GRAIN) + 1
         keys = self._buckets.get(bucket)
         if keys is None:
             keys = self._buckets[bucket] = {}

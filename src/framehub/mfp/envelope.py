@@ -5,6 +5,7 @@
 UTF-8 JSON, keys in this order, absent when not given; values that are false, zero, empty or null are given.
 """
 
+from collections import defaultdict
 from typing import Any
 
 import msgspec
@@ -25,8 +26,9 @@ class Envelope(Struct, frozen=True, gc=False, forbid_unknown_fields=False):
 
     @property
     def names(self) -> dict[int, tuple[str, str]]:
-        """Name and type of each file by its key."""
-        return {} if self.filemap is UNSET else {key: (name, type_) for key, name, type_ in self.filemap}
+        """Name and type of each file by its key; both empty where no name was given."""
+        entries = [] if self.filemap is UNSET else self.filemap
+        return defaultdict(lambda: ("", ""), {key: (name, type_) for key, name, type_ in entries})
 
 
 class BadEnvelope(RemoteProtocolError):

@@ -12,14 +12,14 @@ from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame
 
 
 class MessageReceived(Struct, frozen=True, gc=False):
-    """A whole message; announced files have all come and are attached."""
+    """A whole message; announced files (``frame.expected``) have all come and are attached."""
 
     frame: MessageFrame
     exchange: int
 
 
 class RequestReceived(Struct, frozen=True, gc=False):
-    """The peer asks; answer with ``respond``, ``refuse`` or ``expire``."""
+    """The peer asks; answer with ``respond`` or ``refuse``."""
 
     frame: RequestFrame
     exchange: int

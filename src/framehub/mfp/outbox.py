@@ -56,19 +56,20 @@ class Outbox:
         """Queue a service frame."""
         self.send(ServiceFrame(id=self.new_id(), code=code, ref=ref, own=own), exchange)
 
-    def check_fits(self, payload: bytes, files: Files = ()) -> None:
+    def check_fits(self, payload: bytes, files: Files = (), expected: tuple[int, ...] = ()) -> None:
         """Refuse what no frame of this connection can carry, before a byte is copied.
 
         Raises:
             LimitExceeded: it names the limit, the setting and the way out.
         """
         size = len(payload) + FRAME_OVERHEAD
-        if files:
-            if len(files) > self._settings.max_files:
+        if files or expected:
+            count = len(files) or len(expected)
+            if count > self._settings.max_files:
                 raise LimitExceeded(
-                    "files in one frame", allowed=self._settings.max_files, got=len(files), hint="max_files"
+                    "files of one message", allowed=self._settings.max_files, got=count, hint="max_files"
                 )
-            size += sum(len(blob) + 8 for _, blob in files)
+            size += sum(len(blob) + 8 for _, blob in files) + 4 * len(expected)
         if size > self._settings.max_frame_bytes:
             raise LimitExceeded(
                 "bytes of one frame",

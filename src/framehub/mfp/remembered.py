@@ -28,8 +28,8 @@ class Remembered:
 
     def pop(self, id_: int) -> int:
         """The exchange of ``id_``, or 0; forget it."""
-        young = self._young.pop(id_, 0)
-        return young or self._old.pop(id_, 0)
+        old = self._old.pop(id_, 0)
+        return self._young.pop(id_, 0) or old
 
     def clear(self) -> None:
         """Forget everything."""

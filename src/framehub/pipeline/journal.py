@@ -1,7 +1,7 @@
-"""The whole journal as one DataFrame: sealed segments at scan speed, the open tail through the data source."""
+"""The whole journal as one DataFrame: sealed segments at scan speed, the open tail by the data source."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,10 +22,17 @@ def read_journal(spark: SparkSession, path: str | Path) -> DataFrame:
     return read_parts(spark, path, snapshot(Path(path)))
 
 
-def read_parts(spark: SparkSession, path: str | Path, parts: Sequence[Part]) -> DataFrame:
-    """The rows of these parts of a snapshot."""
-    sealed = [part for part in parts if part.kind == "parquet"]
-    blocks = [part for part in parts if part.kind != "parquet"]
+def read_parts(
+    spark: SparkSession, path: str | Path, parts: Sequence[Part], *, damaged: Collection[str] = ()
+) -> DataFrame:
+    """The rows of these parts of a snapshot.
+
+    Spark gives up on a Parquet file of which it cannot read all. Those named in ``damaged`` go through the
+    data source, which reads what is left.
+    """
+    whole = {part for part in parts if part.kind == "parquet" and Path(part.file).name not in damaged}
+    sealed = [part for part in parts if part in whole]
+    blocks = [part for part in parts if part not in whole]
     if not parts:
         return spark.createDataFrame([], journal_schema())
     pieces = []

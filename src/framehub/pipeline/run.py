@@ -57,7 +57,7 @@ def run(
     *,
     spark: SparkSession | None = None,
     master: str | None = None,
-    progress: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] | None = None,
 ) -> Result:
     """Make the tables of a journal and put them in ``out/current``.
 
@@ -73,6 +73,7 @@ def run(
         PipelineError: Java or Spark is missing, another run writes to ``out``, or the job failed.
     """
     journal, out, began = Path(journal), Path(out), time.monotonic()
+    progress = progress or _silently
     snapshot(journal)  # a wrong path must not cost a start of Spark
     with snapshots.locked(out):
         own = None
@@ -88,16 +89,19 @@ def run(
                 own.stop()
 
 
-def _run(spark: SparkSession, journal: Path, out: Path, began: float, progress: Callable[[str], None]) -> Result:
+def _run(
+    spark: SparkSession, journal: Path, out: Path, began: float, progress: Callable[[str], None]
+) -> Result:
     # A session of our own beside the caller's: same Spark, other settings.
     spark = spark.newSession()
     for name, value in SQL.items():
         spark.conf.set(name, value)
     target = snapshots.begin(out)
     progress("checking the journal")
-    damage = [str(found) for found in check(journal)]
+    report = check(journal)
+    damage = [str(found) for found in (*report.damages, *report.gaps, *report.torn)]
     parts = snapshot(journal)
-    source = read_parts(spark, journal, parts)
+    source = read_parts(spark, journal, parts, damaged={found.segment for found in report.damages})
     files = max(1, sum(part.rows for part in parts) // _ROWS_PER_FILE)
     rows = {}
     for name, stage in STAGES.items():
@@ -121,7 +125,7 @@ def _write(name: str, table: DataFrame, directory: Path, files: int) -> int:
     place = f"file://{directory.absolute()}"
     settings = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
     table.coalesce(files).write.options(**settings).partitionBy("date").parquet(place, mode="overwrite")
-    rows = sum(pq.read_metadata(file).num_rows for file in directory.rglob("*.parquet"))
+    rows: int = sum(pq.read_metadata(file).num_rows for file in directory.rglob("*.parquet"))
     if not rows:
         # No day, so no file: one without rows tells readers the columns.
         shutil.rmtree(directory)
@@ -139,6 +143,10 @@ def _manifest(result: Result) -> dict[str, Any]:
         "seconds": result.seconds,
         "snapshot": result.snapshot.name,
     }
+
+
+def _silently(step: str) -> None:
+    """Tell nobody."""
 
 
 def _first_line(exc: BaseException) -> str:

@@ -43,7 +43,9 @@ _PROTOCOL: Final = _column("protocol", _STRING, "mfp, hub or rpc")
 _DIRECTION: Final = _column("direction", _STRING, "in or out, seen from the gateway")
 _USER: Final = _column("user", _INT, "the user of the connection; 0 is anonymous")
 _ENDPOINT: Final = _column("endpoint", _STRING, "the endpoint that its envelope names")
-_EXCHANGE: Final = _column("exchange", _STRING, "the conversation it belongs to, 32 hex digits; null if unknown")
+_EXCHANGE: Final = _column(
+    "exchange", _STRING, "the conversation it belongs to, 32 hex digits; null if unknown"
+)
 _PARENT: Final = _column("parent", _STRING, "the exchange that caused this one; only where one begins")
 
 FILE: Final = StructType(
@@ -121,12 +123,20 @@ EXCHANGES: Final = StructType(
         _column("direction", _STRING, "which way its first frame went: in (a peer began it) or out"),
         _ENDPOINT,
         _column("opened", _TIME, "when its first frame was recorded"),
-        _column("first_answer", _TIME, "when the answer came, if one came before the end: response, ack or pong"),
+        _column(
+            "first_answer", _TIME, "when the answer came, if one came before the end: response, ack or pong"
+        ),
         _column("closed", _TIME, "when the frame, or the loss of the link, that decided the outcome came"),
-        _column("wait_us", _LONG, "microseconds from the opening to the first answer, by the monotonic clock"),
+        _column(
+            "wait_us", _LONG, "microseconds from the opening to the first answer, by the monotonic clock"
+        ),
         _column("outcome", _STRING, "ok, error, timeout, aborted, unknown, disconnected or open"),
-        _column("code", _STRING, "of an error: the library's code, or application; of a lost link: its close code"),
-        _column("ended_by", _STRING, "direction of the frame that decided; null if the link did, or nothing yet"),
+        _column(
+            "code", _STRING, "of an error: the library's code, or application; of a lost link: its close code"
+        ),
+        _column(
+            "ended_by", _STRING, "direction of the frame that decided; null if the link did, or nothing yet"
+        ),
         _column("acked", BooleanType(), "whether the first frame was acknowledged"),
         _column("frames_in", _LONG, "its frames that came in"),
         _column("frames_out", _LONG, "its frames that went out"),
@@ -149,7 +159,9 @@ def journal_schema(columns: tuple[str, ...] = ()) -> StructType:
         PipelineError: a name that the journal does not have.
     """
     if unknown := [name for name in columns if name not in ROW_SCHEMA.names]:
-        raise PipelineError(f"the journal has no column {', '.join(unknown)}; it has {', '.join(ROW_SCHEMA.names)}")
+        raise PipelineError(
+            f"the journal has no column {', '.join(unknown)}; it has {', '.join(ROW_SCHEMA.names)}"
+        )
     schema: pa.Schema = ROW_SCHEMA if not columns else pa.schema([ROW_SCHEMA.field(name) for name in columns])
     return StructType([StructField(field.name, field.dataType) for field in from_arrow_schema(schema)])
 
@@ -174,23 +186,27 @@ def check(name: str, table: DataFrame) -> DataFrame:
     return table
 
 
+_SUMMARIES: Final = {
+    "frames": "One row per frame, also those that were refused. The frame's bytes stay in the journal.",
+    "messages": "One row per message, request and response that has a payload: what users sent and got.",
+    "exchanges": "One row per message, request or ping: its outcome, its times, its frames counted.",
+}
+
+
 def as_markdown() -> str:
     """The reference page of the tables."""
     lines = [
         "# Tables",
         "",
-        "What `framehub pipeline run JOURNAL OUT` writes to `OUT/current/<table>`: Parquet, partitioned by `date`.",
-        "Made from `framehub.pipeline.schemas` by `python -m framehub.pipeline.schemas`; a test keeps it fresh.",
+        "What `framehub pipeline run JOURNAL OUT` writes to `OUT/current/<table>`: Parquet, partitioned by",
+        "`date`. `OUT/current` always points at one whole snapshot; see",
+        "[Query the tables](../guides/query-the-tables.md).",
         "",
-        "`OUT/current` always points at one whole snapshot. See also [how to query the tables](../guides/query-the-tables.md).",
+        "This page is made by `python -m framehub.pipeline.schemas`; a test keeps it fresh.",
     ]
-    summaries = {
-        "frames": "One row per frame, also those that were refused; the frame's bytes stay in the journal.",
-        "messages": "One row per message, request and response that has a payload: what users sent and got.",
-        "exchanges": "One row per message, request or ping, with all its frames counted and its outcome decided.",
-    }
     for name, schema in TABLES.items():
-        lines += ["", f"## {name}", summaries[name], "", "| column | type | what it is |", "| --- | --- | --- |"]
+        lines += ["", f"## {name}", "", _SUMMARIES[name], ""]
+        lines += ["| column | type | what it is |", "| --- | --- | --- |"]
         for field in schema:
             kind = field.dataType.simpleString().replace("bigint", "long").replace("smallint", "short")
             lines.append(f"| `{field.name}` | {kind} | {field.metadata['comment']} |")

@@ -22,8 +22,9 @@ SQL: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
     # Of a key that comes twice the last one counts, as in every other JSON reader here.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # VARIANT as the two plain columns that other readers know.
+    # VARIANT as two plain columns: the newer forms keep some readers (Polars) from opening the file at all.
     "spark.sql.variant.writeShredding.enabled": "false",
+    "spark.sql.parquet.variant.annotateLogicalType.enabled": "false",
 }
 """What the tables depend on; ``run`` sets these in any session it is given."""
 

@@ -1,8 +1,8 @@
 """The journal as a Spark data source: ``spark.read.format("framehub").load(path)``.
 
-A snapshot of the journal is taken when the read is planned, and each of its parts is one partition; rows come as
-Arrow batches. Options: ``columns`` (names, comma-separated: only these are read) and ``parts`` (a snapshot as
-``encode_parts`` gives it: exactly this is read, whatever has been written since).
+A snapshot of the journal is taken when the read is planned, and each of its parts is one partition; rows
+come as Arrow batches. Options: ``columns`` (names, comma-separated: only these are read) and ``parts`` (a
+snapshot as ``encode_parts`` gives it: exactly this is read, whatever has been written since).
 """
 
 import json
@@ -42,7 +42,9 @@ class JournalSource(DataSource):
         """A reader of one snapshot."""
         path = self.options.get("path")
         if path is None:
-            raise PipelineError('give the journal\'s directory: spark.read.format("framehub").load("journal/")')
+            raise PipelineError(
+                'give the journal\'s directory: spark.read.format("framehub").load("journal/")'
+            )
         return JournalReader(path, schema.names, self.options.get("parts"))
 
 

@@ -253,7 +253,7 @@ class Peer:
         opened = _open(frame, event)
         if self._tap:
             endpoint = error = None
-            if isinstance(opened, Envelope):
+            if isinstance(opened, Envelope) and not isinstance(frame, BinaryFrame):
                 endpoint = opened.endpoint
                 error = None if opened.error is UNSET else envelope.error_name(opened.error)
             self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)

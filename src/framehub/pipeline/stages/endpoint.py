@@ -5,7 +5,8 @@ journal (``record.ROW_SCHEMA``) -> the schema's columns, then who sent it and wh
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from framehub.errors import PipelineError
@@ -34,7 +35,9 @@ def endpoint(
         PipelineError: the schema cannot be read.
     """
     fields = _fields(schema)
-    sent = messages(journal.where(F.col("endpoint") == name)).where(F.col("kind").isin(*kinds) & F.col("readable"))
+    sent = messages(journal.where(F.col("endpoint") == name)).where(
+        F.col("kind").isin(*kinds) & F.col("readable")
+    )
     taken = {field.name.casefold() for field, _ in fields}
     about = [F.col(column).alias(f"frame_{column}" if column in taken else column) for column in ABOUT]
     return sent.select(*[value.alias(field.name) for field, value in fields], *about)

@@ -3,13 +3,14 @@
 journal (``record.ROW_SCHEMA``) -> one row per MFP message, request or ping (``schemas.EXCHANGES``).
 
 One aggregation gathers the frames of an exchange and picks the few that matter: the opening, the first that
-ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then read
-off these. The ends of links are joined in, for exchanges that nothing else has ended.
+ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then
+read off these. The ends of links are joined in, for exchanges that nothing else has ended.
 """
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from framehub.codes import Service
 from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
@@ -33,7 +34,7 @@ def exchanges(journal: DataFrame) -> DataFrame:
         "node",
         "protocol",
         hexadecimal("link").alias("link"),
-        "user",
+        F.coalesce("open.user", "user").alias("user"),
         F.when(F.col("open.kind") == "service", "ping").otherwise(F.col("open.kind")).alias("kind"),
         "open.direction",
         "open.endpoint",
@@ -66,7 +67,7 @@ def _gather(rows: DataFrame) -> DataFrame:
     ack = service & (code == Service.ACK)
     last = (kind == "binary") & (F.col("head").bitwiseAND(_MORE_FOLLOWS) == 0)
     return rows.groupBy("node", "exchange").agg(
-        _first(opens, "kind", "id", "head", "endpoint", "parent").alias("open"),
+        _first(opens, "kind", "id", "head", "user", "endpoint", "parent").alias("open"),
         _first(ends, "kind", "code", "error").alias("ending"),
         _first(service & (code == Service.ABORT), "kind", "code", "error").alias("abort"),
         _first(ack & incoming, "ref").alias("ack_in"),
@@ -96,7 +97,7 @@ def _link_ends(mfp: DataFrame) -> DataFrame:
 
 
 def _judge(gathered: DataFrame) -> DataFrame:
-    """Decide the outcome: columns ``ack``, ``verdict``, ``outcome``, ``closing``, ``closed_ns``, ``answer``."""
+    """Decide: columns ``ack``, ``verdict``, ``outcome``, ``closing``, ``closed_ns`` and ``answer``."""
     kind, head = F.col("open.kind"), F.col("open.head")
     # An exchange whose opening is lost is judged as a request: by its first ending frame alone.
     one_way = F.coalesce(kind.isin("message", "service"), F.lit(False))
@@ -107,7 +108,9 @@ def _judge(gathered: DataFrame) -> DataFrame:
     link_lost = F.col("gone.seq") > F.coalesce(F.col("open.seq"), F.col("first_seq"))
     # A request is over with the first frame that ends it: what comes later changes only the counts. A message
     # can be refused after all of it has come, so an abort counts whenever it is said.
-    verdict = F.when(one_way, F.coalesce("abort", F.when(~complete, F.col("ending")))).otherwise(F.col("ending"))
+    verdict = F.when(one_way, F.coalesce("abort", F.when(~complete, F.col("ending")))).otherwise(
+        F.col("ending")
+    )
     outcome = (
         F.when(F.col("verdict").isNotNull(), _meaning("verdict"))
         .when(complete, "ok")
@@ -125,7 +128,9 @@ def _judge(gathered: DataFrame) -> DataFrame:
         .withColumn("answer", answer)
         .withColumn(
             "closed_ns",
-            F.when(F.col("outcome") == "disconnected", F.col("gone.time_ns")).otherwise(F.col("closing.time_ns")),
+            F.when(F.col("outcome") == "disconnected", F.col("gone.time_ns")).otherwise(
+                F.col("closing.time_ns")
+            ),
         )
     )
 
@@ -142,7 +147,10 @@ def _ack_of_opening() -> Column:
 def _meaning(frame: str) -> Column:
     code = F.col(f"{frame}.code")
     return (
-        F.when(F.col(f"{frame}.kind") == "response", F.when(F.col(f"{frame}.error").isNull(), "ok").otherwise("error"))
+        F.when(
+            F.col(f"{frame}.kind") == "response",
+            F.when(F.col(f"{frame}.error").isNull(), "ok").otherwise("error"),
+        )
         .when(code == Service.TIMEOUT, "timeout")
         .when(code == Service.ABORT, "aborted")
         .when(code == Service.UNKNOWN, "unknown")

@@ -6,7 +6,8 @@ DataFrame: no read, write, action or session in here, nor in the other stages.
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 LINK_EVENTS: Final = ("link_opened", "link_closed")
 _DAY_NS: Final = 86_400_000_000_000

@@ -6,7 +6,8 @@ journal (``record.ROW_SCHEMA``) -> one row per message, request and response wit
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
 
@@ -64,8 +65,8 @@ def _envelope() -> Column:
 def _is_envelope() -> Column:
     """An object that names the endpoint which the gateway read in it.
 
-    Spark's parser stops after the first value, so it takes `{...} and more` for JSON; the gateway does not, and
-    then it wrote no endpoint.
+    Spark's parser stops after the first value, so it takes `{...} and more` for JSON; the gateway does not,
+    and then it wrote no endpoint.
     """
     named = F.try_variant_get("_envelope", "$.endpoint", "variant")
     is_text = F.schema_of_variant(named) == "STRING"
@@ -89,7 +90,7 @@ def _names() -> Column:
 
 
 def _files() -> Column:
-    """Files with their sizes from the map, announced ones with their keys, streamed ones as the envelope names."""
+    """Attached files with sizes from the map, announced ones by key, streamed ones as they are named."""
     carries = F.col("head").bitwiseAND(_CARRIES)
     recorded = F.col("_payload").isNotNull() & (F.coalesce("files", F.lit(0)) > 0)
     return (

@@ -1,0 +1,62 @@
+"""The installed command line, in processes of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
+Serve: TypeAlias = Callable[..., tuple["subprocess.Popen[str]", str]]
+FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
+ENV = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run ``framehub ARGS`` in a directory of its own."""
+
+    def run(*args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [FRAMEHUB, *args],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=ENV,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start ``framehub serve ARGS``; its process and its URL. Whatever is still up at the end is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*args: str) -> tuple["subprocess.Popen[str]", str]:
+        process = subprocess.Popen(
+            [FRAMEHUB, "serve", "--listen", "127.0.0.1:0", *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=ENV,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("ready "), process.communicate()
+        return process, line.split("mfp=")[1].split()[0]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()

@@ -1,0 +1,68 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from framehub.errors import ConfigError, JournalLocked
+from framehub.gateway.gateway import Gateway
+from framehub.gateway.settings import GatewaySettings
+from framehub.journal.reader import read
+from framehub.runtime.connect import connect
+
+APP = "framehub.gateway.sample:endpoints"
+
+
+def settings(journal: Path | None) -> GatewaySettings:
+    return GatewaySettings(listen="127.0.0.1:0", app=APP, journal=journal, node="here", drain=1)
+
+
+async def test_a_gateway_serves_its_app_and_records_it(tmp_path: Path) -> None:
+    async with Gateway(settings(tmp_path / "j")) as gateway:
+        assert gateway.ready_line == f"ready mfp={gateway.url} journal={tmp_path / 'j'} node=here"
+        async with connect(gateway.url) as peer:
+            assert (await peer.request("stock.price", "apple")).data == {"item": "apple", "cents": 120}
+    kinds = [row["kind"] for batch in read(tmp_path / "j") for row in batch.to_pylist()]
+    assert kinds == ["link_opened", "message", "request", "response", "link_closed"]
+
+
+async def test_a_gateway_can_record_nothing() -> None:
+    async with Gateway(settings(None)) as gateway:
+        assert gateway.ready_line.endswith("journal=off")
+        async with connect(gateway.url) as peer:
+            await peer.ping()
+
+
+async def test_two_gateways_cannot_share_a_journal(tmp_path: Path) -> None:
+    async with Gateway(settings(tmp_path)):
+        with pytest.raises(JournalLocked):
+            await Gateway(settings(tmp_path)).start()
+
+
+async def test_a_gateway_that_cannot_listen_leaves_its_journal_free(tmp_path: Path) -> None:
+    async with Gateway(settings(None)) as first:
+        taken = GatewaySettings(listen=first.url.split("/")[2], journal=tmp_path, node="here")
+        with pytest.raises(ConfigError, match="cannot listen"):
+            await Gateway(taken).start()
+    async with Gateway(settings(tmp_path)):
+        pass
+
+
+async def test_a_failed_journal_stops_the_gateway(tmp_path: Path) -> None:
+    gateway = Gateway(settings(tmp_path))
+    await gateway.start()
+    assert gateway._writer is not None
+    gateway._writer._fail(OSError(28, "No space left on device"))
+    await asyncio.wait_for(gateway.wait(), 5)
+    await gateway.close()
+    assert "No space left on device" in str(gateway.failure)
+
+
+async def test_a_full_journal_holds_peers_back_and_room_lets_them_go(tmp_path: Path) -> None:
+    async with Gateway(settings(tmp_path)) as gateway, connect(gateway.url) as peer:
+        await peer.ping()
+        gateway._pause()
+        asking = asyncio.create_task(peer.request("stock.price", "pear"))
+        await asyncio.sleep(0.05)
+        assert not asking.done()
+        gateway._resume()
+        assert (await asking).data["cents"] == 95

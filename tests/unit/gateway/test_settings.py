@@ -1,0 +1,43 @@
+from typing import Any
+
+import pytest
+
+from framehub.errors import ConfigError
+from framehub.gateway.settings import GatewaySettings, is_loopback, split_address
+
+
+@pytest.mark.parametrize(
+    ("address", "want"),
+    [
+        ("127.0.0.1:7400", ("127.0.0.1", 7400)),
+        ("[::1]:0", ("::1", 0)),
+        ("localhost:65535", ("localhost", 65535)),
+    ],
+)
+def test_an_address_is_host_and_port(address: str, want: tuple[str, int]) -> None:
+    assert split_address(address) == want
+
+
+@pytest.mark.parametrize(
+    "address", ["", "7400", "127.0.0.1", "127.0.0.1:", ":7400", "h:65536", "h:-1", "h:x"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError, match="want HOST:PORT"):
+        split_address(address)
+
+
+def test_loopback_is_known() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.1", "::", "example.com")))
+
+
+def test_listening_beyond_this_machine_must_be_meant() -> None:
+    with pytest.raises(ConfigError, match="--allow-anonymous"):
+        GatewaySettings(listen="0.0.0.0:7400")
+    assert GatewaySettings(listen="0.0.0.0:7400", allow_anonymous=True)
+
+
+@pytest.mark.parametrize("wrong", [{"drain": -1.0}, {"listen": "nowhere"}])
+def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        GatewaySettings(**wrong)

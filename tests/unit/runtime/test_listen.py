@@ -1,0 +1,129 @@
+"""Who is let in, and how a listener goes away."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from framehub.errors import ConfigError, ConnectFailed, ConnectionClosed
+from framehub.runtime.calls import Call
+from framehub.runtime.connect import connect
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.listen import Listener, listen
+
+from .raw import RawClient
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Listener]:
+    app = Endpoints()
+
+    @app.on("wait")
+    async def wait(call: Call) -> str:
+        await asyncio.sleep(call.data)
+        return "done"
+
+    async with listen("ws://127.0.0.1:0/mfp", app, origins=["https://good.example"]) as listener:
+        yield listener
+
+
+@pytest.mark.parametrize(
+    ("ask", "status"),
+    [
+        ({"path": "/elsewhere"}, 404),
+        ({"path": "/mfp?token=secret"}, 400),
+        ({"headers": "Sec-WebSocket-Protocol: chat, soap\r\n"}, 400),
+        ({"headers": "Origin: https://evil.example\r\n"}, 403),
+        ({"headers": "Origin: null\r\n"}, 403),
+        ({"headers": "Origin: https://good.example\r\n"}, 101),
+        ({}, 101),
+        ({"headers": "Sec-WebSocket-Protocol: soap, mfp.xor8\r\n"}, 101),
+    ],
+)
+async def test_an_upgrade_is_decided_before_anything_is_made(
+    server: Listener, ask: dict[str, Any], status: int
+) -> None:
+    client, head = await RawClient.ask(server.port, **ask)
+    assert int(head.split()[1]) == status
+    if "mfp.xor8" in ask.get("headers", ""):
+        assert "Sec-WebSocket-Protocol: mfp.xor8" in head
+    await client.end()
+
+
+async def test_a_page_may_connect_to_where_it_came_from(server: Listener) -> None:
+    client, head = await RawClient.ask(server.port, headers=f"Origin: http://127.0.0.1:{server.port}\r\n")
+    assert " 101 " in head
+    await client.end()
+
+
+async def test_who_offered_a_subprotocol_is_greeted_and_others_are_not(server: Listener) -> None:
+    async with connect(server.url, checksum="crc32.always") as peer:
+        await peer.ping()
+        assert peer.hello is not None
+        assert peer.hello["checksum"] == {"mode": "always", "algorithm": "crc32"}
+        (other,) = server.peers
+        assert peer.link == other.link
+    silent = await RawClient.open(server.port)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(silent.receive(), 0.05)
+    await silent.end()
+
+
+async def test_closing_lets_what_runs_finish_and_takes_nothing_new(server: Listener) -> None:
+    async with connect(server.url) as peer:
+        asking = asyncio.create_task(peer.request("wait", 0.2))
+        await asyncio.sleep(0.05)
+        closing = asyncio.create_task(server.close())
+        assert (await asking).data == "done"
+        await closing
+        assert (await peer.closed).code == 1001
+    with pytest.raises(ConnectFailed):
+        async with connect(server.url):
+            pass
+
+
+async def test_what_does_not_finish_in_time_is_cut_off(server: Listener) -> None:
+    async with connect(server.url) as peer:
+        asking = asyncio.create_task(peer.request("wait", 60))
+        await asyncio.sleep(0.05)
+        await server.close(drain=0.05)
+        with pytest.raises(ConnectionClosed):
+            await asking
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "text"),
+    [
+        ("http://127.0.0.1:1/mfp", {}, "want ws://HOST:PORT/PATH"),
+        ("ws:///mfp", {}, "want ws://HOST:PORT/PATH"),
+        ("ws://127.0.0.1:1/mfp?x=1", {}, "want ws://HOST:PORT/PATH"),
+        ("wss://127.0.0.1:1/mfp", {}, "go together"),
+        ("ws://127.0.0.1:1/mfp", {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}, "go together"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(url: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        listen(url, Endpoints(), **options)
+
+
+async def test_a_taken_port_is_a_clear_error(server: Listener) -> None:
+    second = listen(server.url, Endpoints())
+    with pytest.raises(ConfigError, match="cannot listen on ws://127"):
+        await second.start()
+
+
+def test_ipv6_addresses_stand_in_brackets() -> None:
+    assert listen("ws://[::1]:7/mfp", Endpoints()).url == "ws://[::1]:7/mfp"
+
+
+async def test_everybody_can_be_held_back_and_let_go(server: Listener) -> None:
+    async with connect(server.url) as peer:
+        await peer.ping()
+        server.pause()
+        asking = asyncio.create_task(peer.request("wait", 0))
+        await asyncio.sleep(0.05)
+        assert not asking.done()
+        server.resume()
+        assert (await asking).data == "done"

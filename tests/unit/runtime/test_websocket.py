@@ -1,0 +1,179 @@
+"""The edge: what a peer may do on a WebSocket, lawful or not, and what it is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from framehub.mfp import codec
+from framehub.mfp.frames import RequestFrame, ResponseFrame
+from framehub.mfp.settings import Settings
+from framehub.runtime.calls import Call
+from framehub.runtime.connect import connect
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.listen import Listener, listen
+
+from . import raw
+from .raw import FIN, RawClient
+
+REQUEST = codec.encode(RequestFrame(id=1, payload=b'{"endpoint":"echo","data":5}'))
+ANSWER = ResponseFrame(id=1, ref=1, payload=b'{"endpoint":"echo","data":5}')
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Listener]:
+    app = Endpoints()
+
+    @app.on("echo")
+    def echo(call: Call) -> object:
+        return call.data
+
+    async with listen("ws://127.0.0.1:0/mfp", app, settings=Settings(max_frame_bytes=100_000)) as listener:
+        yield listener
+
+
+async def test_one_binary_message_is_one_frame(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.send(FIN | raw.BINARY, REQUEST)
+    kind, payload = await client.receive()
+    assert (kind, codec.decode(payload)) == (raw.BINARY, ANSWER)
+    await client.end()
+
+
+async def test_fragments_make_one_message_with_pings_between(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.send(raw.BINARY, REQUEST[:4])
+    client.send(FIN | raw.PING, b"there?")
+    client.send(0, REQUEST[4:9])
+    client.send(FIN, REQUEST[9:])
+    assert await client.receive() == (raw.PONG, b"there?")
+    assert codec.decode((await client.receive())[1]) == ANSWER
+    await client.end()
+
+
+@pytest.mark.parametrize(
+    ("first", "payload", "options", "code"),
+    [
+        pytest.param(FIN | 1, b"text", {}, 1003, id="text"),
+        pytest.param(FIN | 0x40 | 2, REQUEST, {}, 1002, id="reserved bit 1: compressed"),
+        pytest.param(FIN | 0x20 | 2, REQUEST, {}, 1002, id="reserved bit 2"),
+        pytest.param(FIN | 0x10 | 9, b"", {}, 1002, id="reserved bit 3 on a ping"),
+        pytest.param(FIN, REQUEST, {}, 1002, id="a continuation of nothing"),
+        pytest.param(FIN | 2, REQUEST, {"masked": False}, 1002, id="not masked"),
+        pytest.param(FIN | 2, b"", {"declared": 100_001}, 1009, id="over the limit, declared only"),
+        pytest.param(FIN | 2, b"", {"declared": 2**62}, 1009, id="far over the limit"),
+        pytest.param(FIN | 2, b"\x00\x00", {}, 1002, id="no MFP frame"),
+        pytest.param(FIN | 3, b"", {}, 1002, id="an opcode that is not in use"),
+    ],
+)
+async def test_what_is_not_lawful_is_closed_with_its_code(
+    server: Listener, first: int, payload: bytes, options: dict[str, Any], code: int
+) -> None:
+    client = await RawClient.open(server.port)
+    client.send(first, payload, **options)
+    assert await client.close_code() == code
+    client.send(FIN | 2, REQUEST)  # nothing is answered any more
+    assert await client.reader.read() == b""
+    await client.end()
+    while server.peers:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+async def test_a_message_inside_a_message_is_refused(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.send(raw.BINARY, REQUEST[:4])
+    client.send(FIN | raw.BINARY, REQUEST)
+    assert await client.close_code() == 1002
+    await client.end()
+
+
+async def test_fragments_over_the_limit_are_refused_before_they_are_whole(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.send(raw.BINARY, bytes(60_000))
+    client.send(0, bytes(60_000))
+    assert await client.close_code() == 1009
+    await client.end()
+
+
+async def test_too_many_fragments_are_refused(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.send(raw.BINARY, b"a")
+    for _ in range(1_024):
+        client.send(0, b"a")
+    assert await client.close_code() == 1009
+    await client.end()
+
+
+async def test_a_goodbye_is_answered_with_the_same_code(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    client.send(FIN | raw.CLOSE, (1001).to_bytes(2, "big") + b"leaving")
+    assert await client.close_code() == 1001
+    gone = await peer.closed
+    assert (gone.code, gone.reason) == (1001, "leaving")
+    await client.end()
+
+
+async def test_a_lost_connection_is_1006(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    client.writer.transport.abort()
+    assert (await peer.closed).code == 1006
+
+
+async def test_a_peer_that_provokes_answers_and_does_not_read_is_cut_off(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    try:
+        for _ in range(4_000):
+            for _ in range(100):
+                client.send(FIN | raw.PING, bytes(125))
+            # Not drain(): this client never reads, so only the kernel's buffers take what the server says.
+            await asyncio.sleep(0)
+            if peer.closed.done() or client.writer.transport.get_write_buffer_size() > 64 << 20:
+                break
+    except ConnectionError:
+        pass
+    # Either it was cut off, or the server stopped reading from it: nothing grew on the server's side.
+    assert peer.closed.done() or client.writer.transport.get_write_buffer_size() > 1 << 20
+    client.writer.transport.abort()
+    assert (await peer.closed).code in (1006, 1008)
+
+
+async def test_a_slow_reader_holds_back_the_sender_and_loses_nothing(server: Listener) -> None:
+    got: list[int] = []
+    me = Endpoints()
+
+    @me.on("take")
+    def take(call: Call) -> None:
+        got.append(call.data[0])
+
+    async with connect(server.url, endpoints=me) as client:
+        await client.ping()
+        (peer,) = server.peers
+        client.pause_reading()
+        sending = asyncio.create_task(_send_all(peer, 300))
+        done, _ = await asyncio.wait([sending], timeout=0.3)
+        assert not done  # 30 MB do not fit anywhere: the sender waits
+        client.resume_reading()
+        await sending
+        await peer.ping()
+    assert got == list(range(300))
+
+
+async def _send_all(peer: Any, count: int) -> None:
+    for n in range(count):
+        await peer.send("take", [n, "x" * 90_000])
+
+
+async def test_a_handler_bug_of_ours_closes_with_1011(
+    server: Listener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    monkeypatch.setattr(peer, "frame_received", lambda data: 1 / 0)
+    client.send(FIN | raw.BINARY, REQUEST)
+    assert await client.close_code() == 1011
+    assert "ZeroDivisionError" in caplog.text
+    await client.end()
