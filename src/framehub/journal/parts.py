@@ -37,6 +37,8 @@ class Part:
     last_seq: int
     start: int
     """Where to begin reading the file, in bytes; 0 for a Parquet file."""
+    start_seq: int
+    """The number of the row that lies there, at or before ``first_seq``."""
     end: int
     """Where the snapshot ended, in bytes."""
     salt: int
@@ -63,7 +65,7 @@ def snapshot(path: Path | str, *, after: After = None, upto: Mapping[str, int] |
                 continue  # seen to its end
             if high is not None and segment.first_seq > high:
                 break
-            if (part := _part(node, segment, low, high)) is not None:
+            if (part := _part(node, segment, following, low, high)) is not None:
                 found.append(part)
     return found
 
@@ -83,7 +85,7 @@ def positions(parts: Sequence[Part], after: After = None) -> dict[str, int]:
     return seen
 
 
-def _part(node: Node, segment: Segment, low: int, high: int | None) -> Part | None:
+def _part(node: Node, segment: Segment, following: int | None, low: int, high: int | None) -> Part | None:
     if segment.kind == "blocks":
         try:
             there = extent(segment.path, salt=node.salt, after_seq=low)
@@ -95,8 +97,13 @@ def _part(node: Node, segment: Segment, low: int, high: int | None) -> Part | No
             if there is None:
                 return None
             return _between(node, segment, there, low, high)
-    rows, size = _footer(segment.path)
-    there = Extent(0, size, segment.first_seq, segment.first_seq + rows - 1)
+    try:
+        last = segment.first_seq + pq.read_metadata(segment.path).num_rows - 1
+    except (OSError, pa.ArrowException) as exc:
+        if following is None:
+            raise JournalError(f"{segment.path}: a sealed segment cannot be read: {exc}") from exc
+        last = following - 1  # it cannot be read, but what it held is known: whoever reads it is told
+    there = Extent(0, segment.path.stat().st_size, segment.first_seq, last)
     return _between(node, segment, there, low, high)
 
 
@@ -112,16 +119,10 @@ def _between(node: Node, segment: Segment, there: Extent, low: int, high: int | 
         first_seq=first,
         last_seq=last,
         start=there.start,
+        start_seq=there.first_seq,
         end=there.end,
         salt=node.salt,
     )
-
-
-def _footer(file: Path) -> tuple[int, int]:
-    try:
-        return pq.read_metadata(file).num_rows, file.stat().st_size
-    except (OSError, pa.ArrowException) as exc:
-        raise JournalError(f"{file}: a sealed segment cannot be read: {exc}") from exc
 
 
 def read_part(
@@ -137,7 +138,7 @@ def read_part(
     schema = _selected(columns)
     file = Path(part.file)
     if part.kind == "blocks":
-        found = scan_segment(file, salt=part.salt, start=part.start, end=part.end)
+        found = scan_segment(file, salt=part.salt, start=part.start, start_seq=part.start_seq, end=part.end)
         try:
             first = next(found, None)
         except FileNotFoundError:  # sealed since the snapshot: the same rows are in the Parquet
@@ -195,8 +196,12 @@ def _from_parquet(
 ) -> Iterator[pa.RecordBatch]:
     try:
         source = pq.ParquetFile(file, page_checksum_verification=True)
+    except FileNotFoundError as exc:
+        raise JournalError(f"{file}: a segment is gone") from exc
     except (OSError, pa.ArrowException) as exc:
-        raise JournalError(f"{file}: a sealed segment cannot be read: {exc}") from exc
+        if on_damage is not None:
+            on_damage(_bad_file(part, file, exc))
+        return
     with source:
         seq = int(file.stem)
         for group in range(source.num_row_groups):
@@ -214,6 +219,17 @@ def _from_parquet(
                     if on_damage is not None:
                         on_damage(_bad_group(file, source.metadata.row_group(group), seq, following, exc))
             seq = following
+
+
+def _bad_file(part: Part, file: Path, exc: Exception) -> Damage:
+    return Damage(
+        segment=file.name,
+        offset=0,
+        bytes=part.end,
+        after_seq=part.first_seq - 1,
+        before_seq=part.last_seq + 1,
+        reason=f"a sealed segment cannot be read: {exc}",
+    )
 
 
 def _bad_group(file: Path, group: Any, seq: int, following: int, exc: Exception) -> Damage:

@@ -182,22 +182,29 @@ class SegmentFile:
 
 
 def scan_segment(
-    file: Path, *, salt: int | None = None, start: int = 0, end: int | None = None
+    file: Path,
+    *,
+    salt: int | None = None,
+    start: int = 0,
+    start_seq: int | None = None,
+    end: int | None = None,
 ) -> Iterator[Block | Damage]:
     """Every sound block of rows in a segment, and every stretch that is none, in order.
 
-    A torn tail comes last, as a ``Damage`` with ``torn`` set. ``salt`` is only asked for when the opening
-    block cannot be read; by default ``node.json`` beside the segment is.
+    ``start`` is where a block begins, with row ``start_seq``. A torn tail comes last, as a ``Damage`` with
+    ``torn`` set. ``salt`` is only asked for when the opening block cannot be read; by default ``node.json``
+    beside the segment is.
     """
     with SegmentFile(file, salt=salt, end=end) as segment:
-        yield from _blocks(segment, start)
+        yield from _blocks(segment, start, start_seq)
 
 
-def _blocks(segment: SegmentFile, start: int) -> Iterator[Block | Damage]:
+def _blocks(segment: SegmentFile, start: int = 0, start_seq: int | None = None) -> Iterator[Block | Damage]:
     name = segment.file.name
     named = int(segment.file.stem) if segment.file.stem.isdecimal() else None
     offset = start
-    last: int | None = named - 1 if named is not None and start == 0 else None
+    expected = start_seq if start else named
+    last = expected - 1 if expected is not None else None
     if start == 0 and segment.size == 0:
         return
     if start == 0 and segment.opening is not None and (first := segment.header_at(0)) is not None:
@@ -259,7 +266,7 @@ def extent(file: Path, *, salt: int | None = None, after_seq: int = 0) -> Extent
         if hopped is not None:
             return hopped if hopped.last_seq >= hopped.first_seq else None
         start, first, last = 0, 0, 0
-        for found in _blocks(segment, 0):
+        for found in _blocks(segment):
             if isinstance(found, Block) and found.header.last_seq > after_seq:
                 first = first or found.header.first_seq
                 last = found.header.last_seq

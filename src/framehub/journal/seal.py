@@ -5,6 +5,7 @@ any moment. A segment with damage in it is evidence: it is never sealed, and nev
 """
 
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
-from framehub.journal.block import crc32
 from framehub.journal.record import ROW_SCHEMA, VERSION, with_position
 from framehub.journal.scan import Damage, scan_segment
 from framehub.journal.segments import parquet_path, sync_directory
@@ -57,13 +57,13 @@ def file_sum(file: Path) -> str:
     total = size = 0
     with file.open("rb") as source:
         while data := source.read(_STEP):
-            total = crc32(data, total)
+            total = zlib.crc32(data, total)
             size += len(data)
     return f"{total:08x} {size}"
 
 
 def _note_sum(target: Path, told: str) -> None:
-    """Add a line to the node's sums before the file gets its name; of two lines for one name the last counts."""
+    """Add a line to the node's sums before the file gets its name; the last line for a name counts."""
     fd = os.open(target.parent / SUMS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
         os.write(fd, f"{told} {target.name}\n".encode())

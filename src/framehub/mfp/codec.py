@@ -41,6 +41,7 @@ _HEAD: Final = struct.Struct(">BI")
 _HEAD_REF: Final = struct.Struct(">BII")
 _HEAD_SIZE: Final = struct.Struct(">BII")
 _HEAD_REF_KEY: Final = struct.Struct(">BIII")
+_HEAD_REF_SIZE: Final = struct.Struct(">BIII")
 _U32: Final = struct.Struct(">I")
 
 _PROTOCOL_BITS: Final = {
@@ -48,6 +49,9 @@ _PROTOCOL_BITS: Final = {
     RequestFrame: Protocol.REQUEST << 5,
     ResponseFrame: Protocol.RESPONSE << 5,
 }
+_REQUEST: Final = Protocol.REQUEST << 5 | PAYLOAD
+_RESPONSE: Final = Protocol.RESPONSE << 5 | PAYLOAD
+_MESSAGE: Final = Protocol.MESSAGE << 5 | PAYLOAD
 _SERVICE: Final = tuple(Service(n) if n in Service.__members__.values() else None for n in range(8))
 _KIND: Final = tuple(BinaryKind)
 
@@ -61,6 +65,15 @@ def encode(frame: Frame, checksums: Checksums = BY_FLAG) -> bytes:
     Raises:
         LocalProtocolError: a value that no frame can carry.
     """
+    if not frame.checksum and checksums.mode != "always" and 0 < frame.id <= MAX_U32:
+        # Most frames by far have a payload and nothing else; what does not fit here goes on below.
+        if type(frame) is RequestFrame:
+            if frame.payload and not frame.files:
+                head = _REQUEST | NEED_ACK if frame.need_ack else _REQUEST
+                return _HEAD_SIZE.pack(head, frame.id, len(frame.payload)) + frame.payload
+        elif type(frame) is ResponseFrame and frame.payload and not frame.files and 0 < frame.ref <= MAX_U32:
+            head = _RESPONSE | NEED_ACK if frame.need_ack else _RESPONSE
+            return _HEAD_REF_SIZE.pack(head, frame.id, frame.ref, len(frame.payload)) + frame.payload
     try:
         if type(frame) is ServiceFrame:
             data = _encode_service(frame)
@@ -104,21 +117,16 @@ def _encode_binary(frame: BinaryFrame) -> bytes:
     return _HEAD_REF.pack(head, frame.id, frame.ref) + frame.data
 
 
-def _encode_body(frame: MessageFrame | RequestFrame | ResponseFrame) -> bytes:  # noqa: PLR0912
+def _encode_body(frame: MessageFrame | RequestFrame | ResponseFrame) -> bytes:
     head = _PROTOCOL_BITS[type(frame)]
     if frame.need_ack:
         head |= NEED_ACK
     payload = frame.payload
     if payload:
         head |= PAYLOAD
-    plain = not frame.files
-    if plain and type(frame) is RequestFrame:
-        if payload:
-            return _HEAD_SIZE.pack(head, frame.id, len(payload)) + payload
-        return _HEAD.pack(head, frame.id)
     table = b""
     blobs: list[bytes] = []
-    if not plain:
+    if frame.files:
         head |= MAP
         table, blobs = _encode_map(frame.files)
     if type(frame) is MessageFrame:
@@ -173,6 +181,19 @@ def decode(data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_
         MalformedFrame: anything else that is not one whole frame.
     """
     end = len(data)
+    if end > 13 and checksums.mode != "always":
+        # Most frames by far have a payload and nothing else; what does not fit here goes on below.
+        head = data[0]
+        plain = head & ~NEED_ACK
+        if plain == _RESPONSE:
+            _, id_, ref, size = _HEAD_REF_SIZE.unpack_from(data)
+            if size == end - 13 and id_ and ref:
+                return ResponseFrame(id=id_, ref=ref, payload=data[13:], need_ack=head != plain)
+        elif plain == _REQUEST or plain == _MESSAGE:  # noqa: PLR1714, SIM109
+            _, id_, size = _HEAD_SIZE.unpack_from(data)
+            if size == end - 9 and id_:
+                type_ = RequestFrame if plain == _REQUEST else MessageFrame
+                return type_(id=id_, payload=data[9:], need_ack=head != plain)
     if end < 5:
         raise MalformedFrame(f"a frame has at least 5 bytes, this one {end}", offset=end)
     head = data[0]

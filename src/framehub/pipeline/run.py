@@ -83,7 +83,7 @@ def run(
         try:
             return _run(spark, journal, out, began, progress)
         except PySparkException as exc:
-            raise PipelineError(f"the run failed: {_first_line(exc)}") from exc
+            raise PipelineError(f"the run failed: {_reason(exc)}") from exc
         finally:
             if own is not None:
                 own.stop()
@@ -149,5 +149,9 @@ def _silently(step: str) -> None:
     """Tell nobody."""
 
 
-def _first_line(exc: BaseException) -> str:
-    return next((line.strip() for line in str(exc).splitlines() if line.strip()), type(exc).__name__)
+def _reason(exc: BaseException) -> str:
+    """The line that says why: under a worker's traceback if there is one, else the first."""
+    lines = [line for line in str(exc).splitlines() if line.strip()]
+    traced = next((number for number, line in enumerate(lines) if line.startswith("Traceback")), -1)
+    said = next((line for line in lines[traced + 1 :] if not line.startswith(" ")), None)
+    return (said or type(exc).__name__).strip()

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import Part, read_part, snapshot
+from framehub.journal.record import ROW_SCHEMA
 from framehub.pipeline.schemas import journal_schema
 
 
@@ -65,7 +66,10 @@ class JournalReader(DataSourceReader):
         """The rows of one part."""
         # Spark makes one partition of nothing where there is none to read.
         if isinstance(partition, PartPartition):
-            yield from read_part(partition.part, columns=self._columns)
+            # Spark wants the very schema it was told, and tells of no column that it is never null.
+            schema = pa.schema([ROW_SCHEMA.field(name).with_nullable(True) for name in self._columns])
+            for batch in read_part(partition.part, columns=self._columns):
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 def encode_parts(parts: Sequence[Part]) -> str:

@@ -1,0 +1,190 @@
+"""How a listener opens, refuses and ends connections (spec/mfp.md, section 9), over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from framehub.codes import CloseCode
+from framehub.errors import ConnectionClosed
+from framehub.mfp import codec, envelope
+from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
+from framehub.mfp.negotiation import HELLO, SUBPROTOCOLS, hello
+from framehub.mfp.settings import Settings
+from framehub.runtime.connect import connect
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.listen import Listener, listen
+from framehub.runtime.peer import Peer
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints()) as listener:
+        yield listener
+
+
+class Wire:
+    """The client's end of one TCP connection, byte by byte."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def message(self) -> tuple[int, bytes]:
+        """Opcode and content of one short WebSocket message."""
+        head = await self.reader.readexactly(2)
+        size = head[1]
+        if size == 126:
+            size = int.from_bytes(await self.reader.readexactly(2), "big")
+        return head[0] & 15, await self.reader.readexactly(size)
+
+    def send(self, data: bytes) -> None:
+        """One binary message, masked with zeros."""
+        assert len(data) < 126
+        self.writer.write(bytes((0x82, 0x80 | len(data), 0, 0, 0, 0)) + data)
+
+
+async def upgrade(listener: Listener, target: str = "/mfp", **headers: str) -> tuple[int, dict[str, str], Wire]:
+    """Ask for a WebSocket; the status, the headers and the wire."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    fields = {
+        "Host": f"127.0.0.1:{listener.port}",
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    } | {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+    writer.write("\r\n".join(lines).encode())
+    status, *answer = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
+    if "101" not in status:
+        writer.close()
+    found = dict(line.lower().split(": ", 1) for line in answer)
+    return int(status.split()[1]), found, Wire(reader, writer)
+
+
+@pytest.mark.parametrize("name", SUBPROTOCOLS)
+async def test_a_peer_that_names_its_checksums_gets_them_and_a_hello(listener: Listener, name: str) -> None:
+    """[MFP-9.1] [MFP-9.2] The first frame is the hello, with the checksum that was agreed."""
+    status, headers, wire = await upgrade(listener, Sec_WebSocket_Protocol=f"soap, {name}, mfp")
+    assert (status, headers["sec-websocket-protocol"]) == (101, name)
+    opcode, data = await wire.message()
+    assert opcode == 2
+    frame = codec.decode(data, SUBPROTOCOLS[name])
+    assert isinstance(frame, MessageFrame)
+    opened = envelope.decode(frame.payload)
+    assert opened.endpoint == HELLO
+    settings = Settings(checksums=SUBPROTOCOLS[name])
+    assert opened.data == hello(settings, link=opened.data["link"])
+    wire.writer.close()
+
+
+async def test_a_peer_that_names_nothing_gets_no_hello(listener: Listener) -> None:
+    """[MFP-9.2] Its first ping is answered by the first frame."""
+    status, headers, wire = await upgrade(listener)
+    assert status == 101
+    assert "sec-websocket-protocol" not in headers
+    wire.send(bytes.fromhex("2f 00000001 00000001"))
+    assert await wire.message() == (2, bytes.fromhex("21 00000001 00000001"))
+    wire.writer.close()
+
+
+async def test_another_path_is_not_found(listener: Listener) -> None:
+    """[MFP-9.1.1]"""
+    assert (await upgrade(listener, "/other"))[0] == 404
+
+
+async def test_a_query_string_is_refused(listener: Listener) -> None:
+    """[MFP-9.1.2]"""
+    assert (await upgrade(listener, "/mfp?token=secret"))[0] == 400
+
+
+async def test_only_unknown_subprotocols_are_refused(listener: Listener) -> None:
+    """[MFP-9.1.3]"""
+    assert (await upgrade(listener, Sec_WebSocket_Protocol="mfp.md5, soap"))[0] == 400
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+async def test_a_foreign_origin_is_forbidden(listener: Listener, origin: str) -> None:
+    """[MFP-9.1.4]"""
+    assert (await upgrade(listener, Origin=origin))[0] == 403
+
+
+async def test_the_listeners_own_origin_may_connect(listener: Listener) -> None:
+    """[MFP-9.1.4]"""
+    status, _, wire = await upgrade(listener, Origin=f"http://127.0.0.1:{listener.port}")
+    assert status == 101
+    wire.writer.close()
+
+
+@pytest.mark.parametrize(
+    ("hexed", "code"),
+    [("50 00000001 00000000", CloseCode.BAD_CHECKSUM), ("40 00000000", CloseCode.PROTOCOL_ERROR)],
+    ids=["a wrong checksum", "no frame"],
+)
+async def test_a_refused_frame_ends_the_connection(listener: Listener, hexed: str, code: CloseCode) -> None:
+    """[MFP-9.2.1]"""
+    _, _, wire = await upgrade(listener)
+    wire.send(bytes.fromhex(hexed))
+    opcode, data = await wire.message()
+    assert (opcode, int.from_bytes(data[:2], "big")) == (8, code)
+    wire.writer.close()
+
+
+async def test_what_is_pending_fails_when_the_connection_ends(listener: Listener) -> None:
+    """[MFP-9.3] On both sides."""
+    never = asyncio.Event()
+    mine = Endpoints()
+    asked = asyncio.Event()
+
+    @mine.on("wait")
+    async def wait(_call: Any) -> None:
+        asked.set()
+        await never.wait()
+
+    async with connect(listener.url, endpoints=mine) as peer:
+        await peer.ping()
+        (other,) = listener.peers
+        question = asyncio.ensure_future(other.request("wait"))
+        await asked.wait()
+        await peer.close()
+        with pytest.raises(ConnectionClosed):
+            await question
+        assert (peer.pending, other.pending) == (0, 0)
+
+
+class Sent:
+    """A link that keeps what it is given."""
+
+    full = False
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.code = 0
+
+    def send(self, data: bytes) -> None:
+        self.frames.append(data)
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def close(self, code: int, reason: str) -> None:
+        self.code = code
+
+
+@pytest.mark.parametrize("payload", [b"", b"hello", b'{"endpoint":""}', b"[" * 100_000, b"1" * 100_000])
+async def test_a_payload_that_is_no_envelope_is_answered_and_the_connection_stays(payload: bytes) -> None:
+    """[MFP-7.5] A request gets ``bad_request``, a message an abort."""
+    link = Sent()
+    peer = Peer(Settings(), link, Endpoints(), link_id=bytes(8))
+    peer.frame_received(codec.encode(RequestFrame(id=1, payload=payload)))
+    peer.frame_received(codec.encode(MessageFrame(id=2, payload=payload)))
+    answer, abort = (codec.decode(data) for data in link.frames)
+    assert isinstance(answer, ResponseFrame)
+    assert json.loads(answer.payload)["error"]["code"] == "bad_request"
+    assert isinstance(abort, ServiceFrame)
+    assert (abort.code.name, abort.ref, abort.own) == ("ABORT", 2, False)
+    assert link.code == 0

@@ -1,0 +1,92 @@
+"""README and guides: what they print as code runs as printed."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
+BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str, language: str) -> list[tuple[str, str]]:
+    """(file name, text) of every block of a language, with the usual port replaced by a free one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    text = (ROOT / page).read_text().replace("127.0.0.1:7400", f"127.0.0.1:{port}")
+    return [(name, body) for kind, name, body in BLOCK.findall(text) if kind == language]
+
+
+def python(path: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, path.name], cwd=path.parent, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readmes_example_prints_what_it_says(tmp_path: Path) -> None:
+    ((_, body),) = blocks("README.md", "python")
+    (tmp_path / "example.py").write_text(body)
+    (promised,) = re.findall(r"print\(.*\)  # (.*)", body)
+    assert python(tmp_path / "example.py") == f"{promised}\n"
+
+
+def test_the_readmes_commands_exist() -> None:
+    from framehub.cli.main import COMMANDS
+
+    named = set(re.findall(r"framehub (\w+)", (ROOT / "README.md").read_text()))
+    assert named & set(COMMANDS) >= {"serve", "demo", "decode", "encode", "journal", "pipeline", "story"}
+
+
+@pytest.mark.spark
+def test_the_first_endpoint_guide_runs_as_printed(tmp_path: Path) -> None:
+    page = "docs/guides/first-endpoint.md"
+    found = blocks(page, "python")
+    port = re.findall(r"127\.0\.0\.1:(\d+)", found[1][1])[0]
+    for name, body in found:
+        (tmp_path / name).write_text(body)
+    lines = [line for _, body in blocks(page, "sh") for line in body.splitlines()]
+    commands = {line.split()[1]: line for line in lines}
+    serve = re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", commands["serve"]).split()
+    gateway = subprocess.Popen([FRAMEHUB, *serve[1:]], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        assert gateway.stdout is not None
+        assert gateway.stdout.readline().startswith(
+            f"ready mfp=ws://127.0.0.1:{port}/mfp journal=journal node="
+        )
+        said = python(tmp_path / "client.py")
+        assert said.startswith("Hello, Ada!\n{'reason': 'tell me your name'}\nTrue, link ")
+        link = said.split()[-1]
+    finally:
+        gateway.send_signal(signal.SIGTERM)
+        gateway.communicate(timeout=20)
+    assert gateway.returncode == 0
+
+    def framehub(line: str) -> str:
+        done = subprocess.run(
+            [FRAMEHUB, *line.split()[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for line in lines:
+        if line.startswith("framehub pipeline"):
+            framehub(line)
+    assert (tmp_path / "tables" / "report.html").exists()
+    assert python(tmp_path / "query.py") == "Ada\n"
+    story = framehub(commands["story"].replace("LINK", link))
+    assert "the client's request to greet" in story
+    assert "outcome      ok" in story
+    assert 'data {"text":"Hello, Ada!"}' in story

@@ -1,0 +1,23 @@
+import json
+from pathlib import Path
+
+from framehub.journal import segments
+from framehub.journal.generate import generate
+from framehub.journal.stats import stats
+
+
+def test_everything_is_counted_once(tmp_path: Path) -> None:
+    generate(tmp_path, frames=3000, seed=4)
+    found = stats(tmp_path)
+    assert found.rows == 3000
+    assert found.counts["kind"].total() == found.counts["node"].total() == 3000
+    assert found.counts["error"].total() < found.counts["kind"]["response"]
+    assert "page closed" not in found.counts["error"]
+    assert 48 <= found.links <= 200
+    assert found.seconds > 10
+    assert json.loads(json.dumps(found.to_json()))["kind"]["request"] == found.counts["kind"]["request"]
+
+
+def test_an_empty_journal_has_no_time(tmp_path: Path) -> None:
+    segments.create_node(tmp_path, "a", 1)
+    assert (stats(tmp_path).rows, stats(tmp_path).seconds) == (0, 0.0)

@@ -1,0 +1,34 @@
+"""Settings that cannot be are refused when they are made."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framehub.errors import ConfigError
+from framehub.mfp.settings import Settings
+
+NUMBERS = [field.name for field in fields(Settings) if field.name != "checksums"]
+SPEC = (Path(__file__).parents[3] / "spec" / "mfp.md").read_text()
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_every_limit_is_above_zero(name: str, value: float) -> None:
+    wrong: dict[str, Any] = {name: value}
+    with pytest.raises(ConfigError, match=name):
+        Settings(**wrong)
+
+
+def test_a_frame_may_be_64_bytes_long_at_least() -> None:
+    assert Settings(max_frame_bytes=64).max_frame_bytes == 64
+    with pytest.raises(ConfigError, match="at least 64, not 63"):
+        Settings(max_frame_bytes=63)
+
+
+def test_the_spec_names_every_setting_with_its_default() -> None:
+    table = re.findall(r"\| `(\w+)` \| ([\d,]+)( MiB)? \|", SPEC[SPEC.index("### 9.3") :])
+    told = {name: int(number.replace(",", "")) * (2**20 if mib else 1) for name, number, mib in table}
+    assert told == {name: getattr(Settings(), name) for name in NUMBERS}
