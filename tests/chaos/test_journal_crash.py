@@ -52,7 +52,7 @@ def rows(path: Path) -> list[tuple[int, bytes]]:
 def test_what_was_durable_survives_kill_9(tmp_path: Path) -> None:
     dice = random.Random(5)
     ledger = 0
-    for _ in range(6):
+    for _ in range(4):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path / "j")], stdout=subprocess.PIPE, text=True
         )

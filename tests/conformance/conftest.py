@@ -14,7 +14,9 @@ from msgspec import Meta, Struct
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "spec" / "vectors"
 
-Hex: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{2} ?)*$", description="bytes; spaces are for the eye")]
+Hex: TypeAlias = Annotated[
+    str, Meta(pattern="^([0-9a-f]{2} ?)*$", description="bytes; spaces are for the eye")
+]
 Rule: TypeAlias = Annotated[
     str, Meta(pattern=r"^MFP(-\d+)(\.\d+)+$", description="a rule of spec/mfp.md, named as there")
 ]

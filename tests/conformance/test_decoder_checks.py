@@ -24,7 +24,9 @@ def is_check(node: ast.AST) -> bool:
     )
 
 
-LINES = sorted(node.lineno for node in ast.walk(ast.parse(SOURCE)) if is_check(node) and hasattr(node, "lineno"))
+LINES = sorted(
+    node.lineno for node in ast.walk(ast.parse(SOURCE)) if is_check(node) and hasattr(node, "lineno")
+)
 
 
 class TakeOut(ast.NodeTransformer):

@@ -46,7 +46,9 @@ class Wire:
         self.writer.write(bytes((0x82, 0x80 | len(data), 0, 0, 0, 0)) + data)
 
 
-async def upgrade(listener: Listener, target: str = "/mfp", **headers: str) -> tuple[int, dict[str, str], Wire]:
+async def upgrade(
+    listener: Listener, target: str = "/mfp", **headers: str
+) -> tuple[int, dict[str, str], Wire]:
     """Ask for a WebSocket; the status, the headers and the wire."""
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     fields = {

@@ -25,6 +25,7 @@ harm = st.tuples(
 
 
 def _harm(data: bytearray, offset: int, size: int, kind: str) -> None:
+    offset = min(offset, len(data))
     size = min(size, len(data) - offset)
     if kind == "zero":
         data[offset : offset + size] = bytes(size)

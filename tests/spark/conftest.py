@@ -26,7 +26,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patched:
         # Spark's own daemon of Python workers reads this; ours run with the tests' strictness.
         patched.setenv("PYTHONWARNINGS", "ignore")
-        running = session("local[2]", "tests", log=tmp_path_factory.mktemp("spark") / "log")
+        log, conf = tmp_path_factory.mktemp("spark") / "log", {"spark.sql.shuffle.partitions": "2"}
+        running = session("local[2]", "tests", log=log, conf=conf)
         yield running
         running.stop()
 
@@ -60,7 +61,7 @@ def journal_of(spark: SparkSession) -> JournalOf:
 
 
 def with_envelope(kind: str, payload: bytes | str | dict[str, Any], **fields: Any) -> Row:
-    """A row of a message, request or response as the gateway writes it: head, id, sizes, payload, map, files."""
+    """A row with a payload as the gateway writes it: head, id, sizes, payload, map, files."""
     if isinstance(payload, dict):
         fields = {"endpoint": payload.get("endpoint"), **fields}
         payload = json.dumps(payload)

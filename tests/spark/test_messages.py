@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F
+from pyspark.sql import functions
 
 from framehub.pipeline import endpoint, messages
 from framehub.pipeline.schemas import MESSAGES, check, shape
@@ -42,7 +42,9 @@ def test_data_is_a_variant_and_json_text(journal_of: JournalOf, envelope: Envelo
     assert json.loads(answered["error"]) == {"code": "busy", "message": "later"}
     assert answered["json"] is None
     assert (null["json"], text["json"], nothing["json"]) == ("null", '"täxt"', None)
-    tag = made.select(F.try_variant_get("data", "$.tags[1]", "string").alias("tag")).where("tag is not null")
+    tag = made.select(functions.try_variant_get("data", "$.tags[1]", "string").alias("tag")).where(
+        "tag is not null"
+    )
     assert tag.collect() == [Row(tag="b")]
 
 

@@ -45,7 +45,10 @@ def test_the_drawing_is_the_tree() -> None:
     ("error", "text"),
     [
         (LimitExceeded("files", allowed=2, got=3), "files: 3 is over the limit of 2"),
-        (LimitExceeded("files", allowed=2, got=3, hint="max_files"), "files: 3 is over the limit of 2 (max_files)"),
+        (
+            LimitExceeded("files", allowed=2, got=3, hint="max_files"),
+            "files: 3 is over the limit of 2 (max_files)",
+        ),
         (MalformedFrame("id 0 is not used", offset=1), "id 0 is not used at byte 1"),
         (ConnectFailed("ws://x", "nobody there"), "cannot connect to ws://x: nobody there"),
         (ConnectionClosed(), "connection closed (1006)"),

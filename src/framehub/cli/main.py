@@ -51,9 +51,8 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except FramehubError as exc:
-            told = click.ClickException(str(exc))
-            told.exit_code = exc.exit_code
-            raise told from exc
+            click.ClickException(str(exc)).show()
+            ctx.exit(exc.exit_code)
         except BrokenPipeError:
             # `framehub journal cat | head`: the reader has seen enough.
             sys.stderr.close()

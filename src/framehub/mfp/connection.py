@@ -90,6 +90,8 @@ class Connection:
 
     def _on_response(self, frame: ResponseFrame) -> Received:
         event = self._asked.answered(frame)
+        if event:
+            self._acks.pop(frame.ref, None)  # an answer says more than an acknowledgement that never came
         exchange = event.exchange if event else self._past_ours.get(frame.ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)

@@ -19,7 +19,7 @@ from framehub.errors import PipelineError
 from framehub.journal.reader import check, positions, snapshot
 from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.journal import read_parts
-from framehub.pipeline.session import SQL, session
+from framehub.pipeline.session import SQL, running, session
 from framehub.pipeline.stages.exchanges import exchanges
 from framehub.pipeline.stages.frames import frames
 from framehub.pipeline.stages.messages import messages
@@ -64,7 +64,8 @@ def run(
     Args:
         journal: a journal's directory, or a directory of them.
         out: where tables go; made if it is not there.
-        spark: the session to use; by default one is started, and stopped at the end.
+        spark: the session to use; by default the one that runs in this process, else one is started, and
+            stopped at the end.
         master: where to start it, as Spark spells it.
         progress: told each step as it begins.
 
@@ -77,7 +78,7 @@ def run(
     snapshot(journal)  # a wrong path must not cost a start of Spark
     with snapshots.locked(out):
         own = None
-        if spark is None:
+        if spark is None and (spark := running(master)) is None:
             progress("starting Spark")
             spark = own = session(master, log=out / LOG)
         try:

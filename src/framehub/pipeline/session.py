@@ -51,12 +51,8 @@ def session(
     Raises:
         PipelineError: no usable Java, another master already runs in this process, or Spark did not start.
     """
-    if (running := SparkContext._active_spark_context) is not None:
-        if master is not None and running.master != master:
-            raise PipelineError(
-                f"Spark already runs in this process on {running.master}, not {master}: stop it first"
-            )
-        return SparkSession.builder.getOrCreate()
+    if (found := running(master)) is not None:
+        return found
     master = master or "local[*]"
     settings = _settings(master, app) | dict(conf or {})
     _prepare_environment(master)
@@ -70,6 +66,22 @@ def session(
         if type(exc).__module__.partition(".")[0] != "py4j":
             raise
         raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
+
+
+def running(master: str | None = None) -> SparkSession | None:
+    """The session that runs in this process, if one does.
+
+    Raises:
+        PipelineError: it runs elsewhere than on ``master``.
+    """
+    context = SparkContext._active_spark_context
+    if context is None:
+        return None
+    if master is not None and context.master != master:
+        raise PipelineError(
+            f"Spark already runs in this process on {context.master}, not {master}: stop it first"
+        )
+    return SparkSession.builder.getOrCreate()
 
 
 def _start(conf: SparkConf, log: Path | None) -> None:

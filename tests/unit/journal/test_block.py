@@ -1,6 +1,7 @@
 import struct
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,14 @@ def test_an_opening_of_another_kind_is_a_journal_error() -> None:
     other = SCHEMA.remove(0).with_metadata(told).serialize().to_pybytes()
     with pytest.raises(JournalError, match="other columns"):
         block.decode_opening(other)
+
+
+def test_the_example_in_the_spec_is_true() -> None:
+    spec = (Path(__file__).parents[3] / "spec" / "journal.md").read_text()
+    example = spec.partition("```text\n")[2].partition("\n")[0]
+    assert bytes.fromhex(example) == block.pack(b"body", first_seq=7, rows=2, salt=0x5EED5A17)
+
+
+def test_the_spec_names_every_column() -> None:
+    spec = (Path(__file__).parents[3] / "spec" / "journal.md").read_text()
+    assert [name for name in SCHEMA.names if f"`{name}`" not in spec] == []

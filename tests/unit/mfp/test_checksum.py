@@ -15,7 +15,9 @@ def test_crc32_is_the_one_of_zlib_in_network_order() -> None:
     assert checksum.crc32(b"123456789") == bytes.fromhex("cbf43926")
 
 
-@pytest.mark.parametrize(("data", "want"), [(b"", 0), (b"\x0f", 0x0F), (b"\x0f\xf0\x01", 0xFE), (b"ab" * 999, 0x03)])
+@pytest.mark.parametrize(
+    ("data", "want"), [(b"", 0), (b"\x0f", 0x0F), (b"\x0f\xf0\x01", 0xFE), (b"ab" * 999, 0x03)]
+)
 def test_xor8_is_the_xor_of_all_bytes(data: bytes, want: int) -> None:
     assert checksum.xor8(data) == bytes((want,))
 

@@ -15,7 +15,11 @@ def test_every_event_names_its_exchange(event: type) -> None:
 
 
 def test_every_event_class_is_an_event() -> None:
-    classes = {value for value in vars(events).values() if isinstance(value, type) and value.__module__ == events.__name__}
+    classes = {
+        value
+        for value in vars(events).values()
+        if isinstance(value, type) and value.__module__ == events.__name__
+    }
     assert classes == set(get_args(Event))
 
 

@@ -1,0 +1,222 @@
+"""Two connections and a wire that loses nothing: whatever both owners do, the rules hold."""
+
+from collections import Counter, deque
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from framehub.codes import Service
+from framehub.errors import LimitExceeded
+from framehub.ids import LAST
+from framehub.mfp.checksum import Checksums
+from framehub.mfp.connection import Connection
+from framehub.mfp.events import (
+    Event,
+    MessageReceived,
+    MessageRefused,
+    PongReceived,
+    RequestCancelled,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+)
+from framehub.mfp.frames import BinaryFrame, RequestFrame, ResponseFrame, ServiceFrame
+from framehub.mfp.outbox import Outgoing
+from framehub.mfp.settings import Settings
+
+both = st.integers(0, 1)
+acks = st.booleans()
+LIMITS = {"max_requests": 3, "max_announced": 2, "max_waiting_bytes": 12, "max_files": 4}
+
+
+class Side:
+    """One connection and what its owner knows."""
+
+    def __init__(self, checksums: Checksums, first_id: int) -> None:
+        self.machine = Connection(Settings(checksums=checksums, **LIMITS), first_id=first_id)
+        self.wire: deque[Outgoing] = deque()
+        self.asked: dict[int, int] = {}
+        """Requests without an end, and the exchange under which each was sent."""
+        self.open: dict[int, int] = {}
+        """The peer's requests without an end, and the exchange of each."""
+        self.sets: dict[int, list[int]] = {}
+        self.pings: set[int] = set()
+        self.seen: Counter[str] = Counter()
+
+    def settle(self, id_: int, exchange: int) -> None:
+        assert self.asked.pop(id_) == exchange, "settled twice, or in another exchange"
+
+    def handle(self, event: Event) -> None:
+        self.seen[type(event).__name__] += 1
+        if isinstance(event, ResponseReceived):
+            self.settle(event.ref, event.exchange)
+        elif isinstance(event, RequestFailed):
+            self.settle(event.id, event.exchange)
+        elif isinstance(event, RequestReceived):
+            assert event.frame.id not in self.open
+            self.open[event.frame.id] = event.exchange
+        elif isinstance(event, RequestCancelled):
+            assert self.open.pop(event.ref) == event.exchange
+        elif isinstance(event, MessageRefused):
+            self.sets.pop(event.id, None)
+        elif isinstance(event, MessageReceived):
+            assert [key for key, _ in event.frame.files] == list(event.frame.expected)
+        elif isinstance(event, PongReceived):
+            self.pings.remove(event.id)
+
+    def flush(self) -> list[Outgoing]:
+        """Put what the machine wants to send on the wire."""
+        sent = self.machine.drain()
+        for outgoing in sent:
+            if isinstance(outgoing.frame, RequestFrame):
+                self.asked[outgoing.frame.id] = outgoing.exchange
+        self.wire.extend(sent)
+        return sent
+
+
+class TwoConnections(RuleBasedStateMachine):
+    """Rules are what owners, the wire and the clock can do."""
+
+    @initialize(
+        mode=st.sampled_from(["off", "flag", "always"]),
+        first=st.tuples(st.sampled_from([1, LAST - 2]), st.sampled_from([1, LAST - 2])),
+    )
+    def connect(self, mode: str, first: tuple[int, int]) -> None:
+        checksums = Checksums(mode, "xor8")  # type: ignore[arg-type]
+        self.now = 0.0
+        self.sides = [Side(checksums, first_id) for first_id in first]
+
+    # --- owners ------------------------------------------------------------------------------------------
+
+    @rule(side=both, ack=acks, timeout=st.sampled_from([None, 0.5, 100.0]))
+    def ask(self, side: int, ack: bool, timeout: float | None) -> None:
+        me = self.sides[side]
+        try:
+            id_ = me.machine.request(b"?", now=self.now, timeout=timeout, need_ack=ack)
+        except LimitExceeded:
+            assert len(me.asked) == LIMITS["max_requests"]
+            return
+        assert id_ not in me.asked
+        assert 0 < id_ <= LAST
+        me.flush()
+
+    @rule(side=both, ack=acks)
+    def tell(self, side: int, ack: bool) -> None:
+        self.sides[side].machine.message(b"!", need_ack=ack)
+        self.sides[side].flush()
+
+    @rule(side=both, count=st.integers(1, 3), ack=acks)
+    def announce(self, side: int, count: int, ack: bool) -> None:
+        me = self.sides[side]
+        keys = tuple(range(count))
+        me.sets[me.machine.message(b"", expected=keys, need_ack=ack)] = list(keys)
+        me.flush()
+
+    @rule(side=both, ack=acks, size=st.sampled_from([0, 5]), data=st.data())
+    def send_file(self, side: int, ack: bool, size: int, data: st.DataObject) -> None:
+        me = self.sides[side]
+        if me.sets:
+            ref = data.draw(st.sampled_from(sorted(me.sets)))
+            key = me.sets[ref].pop(data.draw(st.integers(0, len(me.sets[ref]) - 1)))
+            if not me.sets[ref]:
+                del me.sets[ref]
+            me.machine.file(ref, key, b"x" * size, need_ack=ack)
+            me.flush()
+
+    @rule(side=both, ack=acks, refuse=st.booleans(), data=st.data())
+    def answer(self, side: int, ack: bool, refuse: bool, data: st.DataObject) -> None:
+        me = self.sides[side]
+        if me.open:
+            ref = data.draw(st.sampled_from(sorted(me.open)))
+            if refuse:
+                me.machine.refuse(ref)
+            else:
+                assert me.machine.respond(ref, b".", need_ack=ack) is not None
+                assert me.machine.respond(ref, b".") is None
+            (sent,) = me.flush()
+            assert sent.exchange == me.open.pop(ref)
+
+    @rule(side=both, data=st.data())
+    def cancel(self, side: int, data: st.DataObject) -> None:
+        me = self.sides[side]
+        if me.asked:
+            id_ = data.draw(st.sampled_from(sorted(me.asked)))
+            assert me.machine.cancel(id_)
+            assert not me.machine.cancel(id_)
+            (sent,) = me.flush()
+            me.settle(id_, sent.exchange)
+
+    @rule(side=both)
+    def ping(self, side: int) -> None:
+        self.sides[side].pings.add(self.sides[side].machine.ping(self.now))
+        self.sides[side].flush()
+
+    # --- the wire and the clock --------------------------------------------------------------------------
+
+    @rule(side=both, count=st.integers(1, 6))
+    def deliver(self, side: int, count: int) -> None:
+        for _ in range(min(count, len(self.sides[side].wire))):
+            self.carry(side)
+
+    def carry(self, side: int) -> None:
+        """Bring one frame over, and look at what it causes."""
+        sender, receiver = self.sides[side], self.sides[1 - side]
+        data, frame, _ = sender.wire.popleft()
+        got, exchange, event = receiver.machine.receive(data, self.now)
+        assert (got.id, type(got)) == (frame.id, type(frame))
+        if event is not None:
+            assert event.exchange == exchange
+            receiver.handle(event)
+        caused = [outgoing.frame for outgoing in receiver.flush()]
+        said = [answer for answer in caused if isinstance(answer, ServiceFrame)]
+        assert said == caused, "receiving causes service frames only"
+        if isinstance(frame, ServiceFrame):
+            assert [(answer.code, answer.ref) for answer in said] == (
+                [(Service.ACK, frame.id)] if frame.code is Service.PING else []
+            )
+            return
+        assert [answer.ref for answer in said if answer.code is Service.ACK] == [frame.id] * frame.need_ack
+        if isinstance(frame, ResponseFrame | BinaryFrame):
+            unknown = [answer.ref for answer in said if answer.code is Service.UNKNOWN]
+            named = frame.id if isinstance(frame, ResponseFrame) else frame.ref
+            assert unknown in ([], [named])
+
+    @rule(step=st.sampled_from([0.01, 1.0, 31.0]))
+    def wait(self, step: float) -> None:
+        self.now += step
+        for me in self.sides:
+            for event in me.machine.tick(self.now):
+                me.handle(event)
+            me.flush()
+
+    # --- what is always true -----------------------------------------------------------------------------
+
+    @precondition(lambda self: hasattr(self, "sides"))
+    @invariant()
+    def limits_hold(self) -> None:
+        for me in self.sides:
+            assert len(me.asked) <= LIMITS["max_requests"]
+            assert len(me.open) <= LIMITS["max_requests"]
+            assert len(me.machine._announced) <= LIMITS["max_announced"]
+            assert me.machine._announced._bytes <= LIMITS["max_waiting_bytes"]
+            assert me.machine.ignored == 0
+
+    def teardown(self) -> None:
+        """In the end all is settled, and nothing is left."""
+        if not hasattr(self, "sides"):
+            return
+        for _ in range(3):
+            for side in (0, 1, 0):
+                while self.sides[side].wire:
+                    self.carry(side)
+            self.wait(200.0)
+        for me in self.sides:
+            assert (me.asked, me.open, me.pings, len(me.wire)) == ({}, {}, set(), 0)
+            assert me.machine.pending == 0
+            me.machine.close()
+            assert me.machine.pending == 0
+
+
+TestTwoConnections = TwoConnections.TestCase
+TestTwoConnections.settings = settings(stateful_step_count=40)

@@ -1,0 +1,141 @@
+"""Whole runs: tables on disk, one whole snapshot at a time."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import DataFrame, SparkSession
+
+from framehub.cli.main import run as framehub
+from framehub.errors import JournalError, PipelineError
+from framehub.journal.generate import generate
+from framehub.journal.writer import JournalWriter
+from framehub.pipeline import exchanges, frames, messages, read_journal
+from framehub.pipeline.run import STAGES, run
+from framehub.pipeline.schemas import TABLES, shape
+from framehub.report.page import write_report
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    generate(tmp_path / "journal", frames=3000, seed=3, segment_bytes=700_000)
+    return tmp_path / "journal"
+
+
+def test_tables_are_what_the_stages_give(spark: SparkSession, journal: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    steps: list[str] = []
+    result = run(journal, out, spark=spark, progress=steps.append)
+    source = read_journal(spark, journal)
+    for name, stage in {"frames": frames, "messages": messages, "exchanges": exchanges}.items():
+        table = spark.read.parquet(str(out / "current" / name))
+        assert sorted(shape(table.schema)) == sorted(shape(TABLES[name]))
+        want = stage(source).drop("data")
+        assert table.select(want.columns).exceptAll(want).isEmpty()
+        assert table.count() == want.count() == result.rows[name] > 0
+        assert len(list((out / "current" / name).rglob("*.parquet"))) == len(set(_dates(table)))
+    assert steps[-1] == "replacing the tables"
+    manifest = json.loads((out / "current" / "manifest.json").read_text())
+    assert manifest["rows"] == result.rows
+    assert manifest["nodes"] == result.nodes == {"generated": 3000}
+    assert manifest["damage"] == []
+    _check_for_other_readers(out / "current")
+
+
+def _dates(table: DataFrame) -> list[Any]:
+    return [row["date"] for row in table.select("date").distinct().collect()]
+
+
+def _check_for_other_readers(current: Path) -> None:
+    assert {file.suffix for file in current.rglob("*") if file.is_file()} == {".parquet", ".json"}
+    sent = ds.dataset(current / "messages", partitioning="hive").schema
+    assert str(sent.field("time").type) == "timestamp[us, tz=UTC]"
+    assert [field.name for field in sent.field("data").type] == ["value", "metadata"]
+
+
+def test_a_second_run_replaces_the_first_and_gives_the_same(
+    spark: SparkSession, journal: Path, tmp_path: Path, tables_of: Callable[[Path], dict[str, Any]]
+) -> None:
+    out = tmp_path / "out"
+    first = run(journal, out, spark=spark)
+    before = tables_of(out / "current")
+    second = run(journal, out, spark=spark)
+    assert (out / "current").resolve() == second.snapshot.resolve() != first.snapshot.resolve()
+    assert tables_of(out / "current") == before == tables_of(first.snapshot)
+
+
+def test_a_run_that_fails_leaves_the_tables_and_the_next_cleans_up(
+    spark: SparkSession, journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    whole = run(journal, out, spark=spark)
+
+    def broken(source: DataFrame) -> DataFrame:
+        return exchanges(source).selectExpr("* except (code)", "raise_error('the disk is full') as code")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(STAGES, "exchanges", lambda source: broken(source).select(TABLES["exchanges"].names))
+        with pytest.raises(PipelineError, match="the disk is full"):
+            run(journal, out, spark=spark)
+    assert (out / "current").resolve() == whole.snapshot.resolve()
+    assert len(list((out / "snapshots").iterdir())) == 2
+    again = run(journal, out, spark=spark)
+    left = {path.name for path in (out / "snapshots").iterdir()}
+    assert left == {whole.snapshot.name, again.snapshot.name}
+
+
+def test_an_empty_journal_gives_empty_tables_and_a_report(spark: SparkSession, tmp_path: Path) -> None:
+    JournalWriter(tmp_path / "journal", node="one").close()
+    result = run(tmp_path / "journal", tmp_path / "out", spark=spark)
+    assert result.rows == {"frames": 0, "messages": 0, "exchanges": 0}
+    for name, schema in TABLES.items():
+        table = spark.read.parquet(str(tmp_path / "out" / "current" / name))
+        assert shape(table.schema) == shape(schema)
+        assert ds.dataset(tmp_path / "out" / "current" / name, format="parquet").count_rows() == 0
+    assert "no frames yet" in write_report(tmp_path / "out").read_text()
+
+
+def test_damage_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    generate(tmp_path / "journal", frames=6000, seed=3)
+    (segment,) = (tmp_path / "journal").glob("*.fhj")
+    with segment.open("r+b") as file:
+        file.seek(segment.stat().st_size // 2)
+        file.write(b"\0" * 100)
+    result = run(tmp_path / "journal", tmp_path / "out", spark=spark)
+    assert len(result.damage) == 1
+    assert segment.name in result.damage[0]
+    assert 0 < result.rows["frames"] < 5900
+    page = write_report(tmp_path / "out").read_text()
+    assert "The journal is damaged" in page
+
+
+def test_the_command_prints_one_object(spark: SparkSession, journal: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(framehub, ["pipeline", "run", str(journal), str(tmp_path / "out"), "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert set(told["rows"]) == set(TABLES)
+    assert "writing exchanges" in done.stderr
+    # The session of this suite was used, and is not ours to stop.
+    assert spark.range(1).count() == 1
+
+
+def test_a_wrong_path_is_one_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(framehub, ["pipeline", "run", str(tmp_path / "nowhere"), str(tmp_path / "out")])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == f"Error: {tmp_path}/nowhere: no such journal\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_out_that_is_a_file_is_one_line(spark: SparkSession, journal: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(PipelineError, match="cannot write tables"):
+        run(journal, tmp_path / "out", spark=spark)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(JournalError, match="no journal here"):
+        run(tmp_path / "empty", tmp_path / "other", spark=spark)

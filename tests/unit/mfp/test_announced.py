@@ -1,0 +1,146 @@
+"""Announced messages of the peer, until each is whole or lost."""
+
+import pytest
+
+from framehub.codes import BinaryKind, Service
+from framehub.mfp.announced import Announced
+from framehub.mfp.events import MessageLost, MessageReceived
+from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ServiceFrame
+from framehub.mfp.outbox import Outbox
+from framehub.mfp.remembered import Remembered
+from framehub.mfp.settings import Settings
+
+KEYS = (4, 2)
+
+
+class Shelf:
+    """Announced messages with our outbox and memory."""
+
+    def __init__(self, **limits: int) -> None:
+        settings = Settings(**limits, progress_timeout=10.0)
+        self.outbox = Outbox(settings, lambda _: False, first_id=1)
+        self.past = Remembered(8)
+        self.announced = Announced(settings, self.outbox, self.past)
+
+    def open(self, id_: int = 7, keys: tuple[int, ...] = KEYS, now: float = 0.0) -> None:
+        self.announced.opened(MessageFrame(id=id_, payload=b"p", expected=keys), id_ * 10, now)
+
+    def file(
+        self, key: int, data: bytes = b"", *, ref: int = 7, final: bool = False, now: float = 0.0
+    ) -> MessageReceived | MessageLost | None:
+        frame = BinaryFrame(id=99, ref=ref, kind=BinaryKind.EXPECTED, key=key, data=data, final=final)
+        return self.announced.received(frame, self.announced.exchange(ref) or self.past.get(ref), now)
+
+    def sent(self) -> list[Frame]:
+        return [outgoing.frame for outgoing in self.outbox.drain()]
+
+
+def test_a_message_is_delivered_whole_in_the_announced_order() -> None:
+    """[MFP-8.4.1]"""
+    shelf = Shelf()
+    shelf.open()
+    assert 7 in shelf.announced
+    assert shelf.file(2, b"two") is None
+    whole = MessageFrame(id=7, payload=b"p", files=((4, b"four"), (2, b"two")), expected=KEYS)
+    assert shelf.file(4, b"four", final=True) == MessageReceived(whole, 70)
+    assert (len(shelf.announced), shelf.sent(), shelf.past.get(7)) == (0, [], 70)
+
+
+def test_every_file_renews_the_time() -> None:
+    """[MFP-8.3.2]"""
+    shelf = Shelf()
+    shelf.open(now=0.0)
+    shelf.file(2, now=9.0)
+    assert shelf.announced.due(18.9) == []
+    assert shelf.announced.next_deadline == pytest.approx(19.01)
+    assert shelf.announced.due(19.02) == [MessageLost(7, "no file came in time", 70)]
+    assert shelf.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=7)]
+
+
+def test_after_our_abort_what_is_under_way_is_swallowed_up_to_the_last() -> None:
+    """[MFP-8.4.4]"""
+    shelf = Shelf()
+    shelf.open()
+    assert isinstance(shelf.file(9), MessageLost)
+    shelf.sent()
+    assert shelf.announced.exchange(7) == 70
+    shelf.file(4)
+    shelf.file(2, final=True)
+    assert shelf.sent() == []
+    shelf.file(2, final=True)
+    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
+
+
+def test_a_wrong_last_file_leaves_nothing_to_swallow() -> None:
+    shelf = Shelf()
+    shelf.open()
+    shelf.file(9, final=True)
+    shelf.sent()
+    shelf.file(4)
+    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
+
+
+@pytest.mark.parametrize("size", [5, 6])
+def test_as_many_waiting_bytes_as_allowed_and_one_more(size: int) -> None:
+    """[MFP-8.4.7] All waiting messages together."""
+    shelf = Shelf(max_waiting_bytes=10)
+    shelf.open(7)
+    shelf.open(8)
+    shelf.file(4, b"x" * 5)
+    event = shelf.file(4, b"x" * size, ref=8)
+    if size == 5:
+        assert event is None
+    else:
+        assert event == MessageLost(8, "over max_waiting_bytes, 10", 80)
+
+
+def test_bytes_of_finished_and_lost_messages_no_longer_wait() -> None:
+    shelf = Shelf(max_waiting_bytes=5)
+    for id_ in range(1, 4):
+        shelf.open(id_)
+        shelf.file(4, b"xxxxx", ref=id_)
+        assert isinstance(shelf.file(2, ref=id_, final=True), MessageReceived)
+        shelf.open(id_)
+        shelf.file(4, b"xxxxx", ref=id_)
+        assert isinstance(shelf.file(9, ref=id_), MessageLost)
+
+
+def test_as_many_messages_as_allowed_and_one_more() -> None:
+    """[MFP-8.4.7]"""
+    shelf = Shelf(max_announced=2)
+    for id_ in (1, 2, 3):
+        shelf.open(id_)
+    assert len(shelf.announced) == 2
+    assert shelf.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=3)]
+    assert shelf.past.get(3) == 30
+
+
+def test_a_sender_may_give_up_what_is_whole_waiting_or_unknown() -> None:
+    """[MFP-8.4.6]"""
+    shelf = Shelf()
+    assert shelf.announced.given_up(7) is None
+    shelf.open()
+    assert shelf.announced.given_up(7) == MessageLost(7, "the sender gave it up", 70)
+    assert shelf.announced.given_up(7) is None
+    assert shelf.sent() == []
+
+
+def test_an_id_used_anew_is_no_longer_swallowed() -> None:
+    """[MFP-8.4.4]"""
+    shelf = Shelf()
+    shelf.announced.refuse(7, 70)
+    shelf.announced.forget(7)
+    shelf.sent()
+    shelf.file(4)
+    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
+
+
+def test_clearing_forgets_messages_bytes_and_deadlines() -> None:
+    shelf = Shelf(max_waiting_bytes=5)
+    shelf.open()
+    shelf.file(4, b"xxxxx")
+    shelf.announced.refuse(9, 90)
+    shelf.announced.clear()
+    assert (len(shelf.announced), shelf.announced.due(99.0), shelf.announced.exchange(9)) == (0, [], 0)
+    shelf.open()
+    assert shelf.file(4, b"xxxxx") is None

@@ -1,0 +1,70 @@
+"""One conversation found by its id."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from framehub.errors import JournalError, PipelineError
+from framehub.journal.writer import JournalWriter
+from framehub.report.story import tell
+from framehub.runtime.calls import Call
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.memory import pair
+from framehub.runtime.tap import Tap
+
+
+@pytest.fixture
+async def link(tmp_path: Path) -> str:
+    """A journal of one connection: ``ask`` (frame 1) that caused ``who``, then ``ask`` again."""
+    app, me = Endpoints(), Endpoints()
+    me.on("who")(lambda call: "me")
+
+    @app.on("ask")
+    async def ask(call: Call) -> object:
+        return (await call.peer.request("who")).data
+
+    with JournalWriter(tmp_path, node="n") as writer:
+        client, _ = pair(me, app, tap=Tap(writer))
+        await client.request("ask", 1)
+        await client.request("ask", 2)
+    return client.link
+
+
+def test_a_story_has_its_frames_and_what_it_caused(tmp_path: Path, link: str) -> None:
+    story = tell(f"{link}:1", tmp_path, None)
+    assert [(row["kind"], row["endpoint"]) for row in story.frames] == [
+        ("request", "ask"),
+        ("response", "ask"),
+    ]
+    (child,) = story.children
+    caused = tell(child, tmp_path, None)
+    assert [row["parent"] for row in caused.frames] == [story.exchange, None]
+    assert [row["direction"] for row in caused.frames] == ["out", "in"]
+
+
+def test_an_exchange_is_found_by_its_id_or_a_beginning_that_is_unique(tmp_path: Path, link: str) -> None:
+    whole = f"{link}{1:016x}"
+    for name in (whole, whole.upper(), f" {whole}", whole):
+        assert tell(name, tmp_path, None).exchange == whole
+    assert tell(f"{link}{4:016x}"[:-1] + "4", tmp_path, None).exchange.endswith("4")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("zz", "no exchange: want hex digits"),
+        ("ffffffffffffffffffff", "no exchange 'ffffffffffffffffffff' in"),
+        ("{link}", "4 exchanges fit"),
+        ("{link}:99", "no exchange"),
+        ("{link}0000000000000003f", "no exchange"),
+    ],
+)
+def test_what_names_no_exchange_or_several_is_said(tmp_path: Path, link: str, name: str, text: str) -> None:
+    with pytest.raises(JournalError, match=re.escape(text)):
+        tell(name.format(link=link), tmp_path, None)
+
+
+def test_missing_tables_are_said_so(tmp_path: Path, link: str) -> None:
+    with pytest.raises(PipelineError, match="framehub pipeline run"):
+        tell(f"{link}:1", tmp_path, tmp_path / "tables")
