@@ -1,4 +1,4 @@
-"""Conversations as data, replayed with real connections: every byte and every event as written, none beside."""
+"""Conversations as data, replayed with real connections: every byte and event as written, none beside."""
 
 import re
 from collections import deque

@@ -12,6 +12,7 @@ from framehub.errors import LocalProtocolError, MalformedFrame
 from framehub.mfp import codec, envelope, plain
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.envelope import BadEnvelope
+from framehub.mfp.frames import BinaryFrame, ServiceFrame
 
 SCHEMA = Path(__file__).parents[2] / "spec" / "vectors" / "SCHEMA.json"
 
@@ -68,7 +69,7 @@ def test_envelopes_say_what_the_vectors_say(envelope_case: Any) -> None:
 def test_envelopes_are_found_in_their_frames(envelope_case: Any) -> None:
     if envelope_case.hex is not None:
         frame = codec.decode(bytes.fromhex(envelope_case.hex), agreed(envelope_case))
-        assert not isinstance(frame, codec.ServiceFrame | codec.BinaryFrame)
+        assert not isinstance(frame, ServiceFrame | BinaryFrame)
         assert frame.payload == envelope_case.payload.encode()
         assert [key for key, _ in frame.files] == envelope_case.files
         assert codec.encode(frame, agreed(envelope_case)) == bytes.fromhex(envelope_case.hex)

@@ -80,18 +80,24 @@ def test_a_frame_survives_being_printed_and_read(frame: Frame) -> None:
     assert plain.from_plain(plain.to_plain(frame)) == frame
 
 
+def judge(data: bytes, agreed: Checksums) -> Frame | MalformedFrame:
+    try:
+        return codec.decode(data, agreed)
+    except MalformedFrame as refusal:
+        return refusal
+
+
 def read(data: bytes, agreed: Checksums) -> None:
     """Accepted bytes are those that would be sent, but for an empty payload with a flag."""
-    try:
-        frame = codec.decode(data, agreed)
-    except MalformedFrame as refusal:
-        assert 0 <= refusal.offset <= len(data)
+    verdict = judge(data, agreed)
+    if isinstance(verdict, MalformedFrame):
+        assert 0 <= verdict.offset <= len(data)
         return
-    sent = codec.encode(frame, agreed)
+    sent = codec.encode(verdict, agreed)
     if sent != data:
         assert data[0] & codec.PAYLOAD
-        assert not isinstance(frame, ServiceFrame | BinaryFrame)
-        assert frame.payload == b""
+        assert not isinstance(verdict, ServiceFrame | BinaryFrame)
+        assert verdict.payload == b""
         assert len(data) == len(sent) + 4
 
 

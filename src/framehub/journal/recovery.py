@@ -77,6 +77,7 @@ def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None,
             torn = found
         else:
             inside.append(found)
+            last = max(last, (found.before_seq or 1) - 1)  # numbers of lost rows are not given again
     return inside, torn, last
 
 

@@ -162,6 +162,20 @@ class SegmentFile:
             return None
         return self.block_at(offset)
 
+    def whole_but_wrong(self, offset: int, *, after_seq: int | None) -> Header | None:
+        """The header of an unsound block that was written to its end: no crash leaves that.
+
+        A write that was cut short leaves a file that is too short, or zeros where data should be.
+        """
+        header = self.header_at(offset)
+        if header is None or not header.rows or header.length < header.rows * _LEAST_ROW:
+            return None
+        if after_seq is not None and header.first_seq != after_seq + 1:
+            return None
+        end = offset + HEADER_BYTES + header.length
+        tail = os.pread(self._fd, min(_LEAST_ROW, header.length), end - min(_LEAST_ROW, header.length))
+        return header if tail.strip(b"\0") else None
+
     def why_bad(self, offset: int) -> str:
         """What is wrong with the bytes there, in words."""
         head = os.pread(self._fd, HEADER_BYTES, offset)
@@ -234,6 +248,18 @@ def _blocks(segment: SegmentFile, start: int = 0, start_seq: int | None = None) 
             continue
         if found is None:
             found = segment.resync(offset, after_seq=last)
+        if found is None and (whole := segment.whole_but_wrong(offset, after_seq=last)) is not None:
+            yield Damage(
+                segment=name,
+                offset=offset,
+                bytes=HEADER_BYTES + whole.length,
+                after_seq=last,
+                before_seq=whole.last_seq + 1,
+                reason=reason,
+            )
+            last = whole.last_seq
+            offset += HEADER_BYTES + whole.length
+            continue
         if found is None:
             yield Damage(
                 segment=name,

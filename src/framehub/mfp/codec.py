@@ -366,8 +366,6 @@ def _decode_files(data: bytes, at: int, table_size: int, end: int) -> tuple[File
 def _refuse_repeated(keys: tuple[int, ...], at: int, entry: int) -> None:
     if len(set(keys)) == len(keys):
         return
-    seen: set[int] = set()
-    for n, key in enumerate(keys):
-        if key in seen:
-            raise MalformedFrame(f"key {key} stands twice", offset=at + n * entry)
-        seen.add(key)
+    first: dict[int, int] = {}
+    again = next(n for n, key in enumerate(keys) if first.setdefault(key, n) != n)
+    raise MalformedFrame(f"key {keys[again]} stands twice", offset=at + again * entry)

@@ -66,19 +66,21 @@ def test_cut_at_every_offset_the_whole_blocks_before_are_read(sound: Path, offse
 
 
 def test_a_flipped_bit_costs_at_most_its_block_and_is_reported(sound: Path, offsets: list[int]) -> None:
+    ends = [*offsets[1:], sound.stat().st_size]
     for offset, good in enumerate(sound.read_bytes()):
-        if offset % 3:
-            continue
         put(sound, offset, good ^ (1 << (offset % 8)))
         found = list(scan_segment(sound))
         hit = sum(start <= offset for start in offsets) - 1
         lost = set(range(3 * hit - 2, 3 * hit + 1)) if hit else set()
         assert seqs(found) == [seq for seq in range(1, 13) if seq not in lost], offset
         (damage,) = damages(found)
-        assert damage.torn is (hit == 4), offset
+        # Only a change of the last block's header looks like a tail that a crash tore.
+        in_last_header = hit == 4 and offset - offsets[4] < 20
+        assert not damage.torn or in_last_header, offset
         assert damage.offset == offsets[hit]
         if not damage.torn:
-            assert damage.bytes == offsets[hit + 1] - offsets[hit]
+            assert damage.bytes == ends[hit] - offsets[hit]
+        if not damage.torn and not in_last_header:
             assert (damage.after_seq, damage.before_seq) == ((3 * hit - 3, 3 * hit + 1) if hit else (0, 1))
         put(sound, offset, good)
 

@@ -1,5 +1,7 @@
 """Announced messages of the peer, until each is whole or lost."""
 
+from typing import Any
+
 import pytest
 
 from framehub.codes import BinaryKind, Service
@@ -16,7 +18,7 @@ KEYS = (4, 2)
 class Shelf:
     """Announced messages with our outbox and memory."""
 
-    def __init__(self, **limits: int) -> None:
+    def __init__(self, **limits: Any) -> None:
         settings = Settings(**limits, progress_timeout=10.0)
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(8)

@@ -1,5 +1,7 @@
 """Requests that the peer asked: each is answered at most once."""
 
+from typing import Any
+
 import pytest
 
 from framehub.codes import Service
@@ -15,7 +17,7 @@ from framehub.mfp.settings import Settings
 class Desk:
     """The peer's requests with our outbox and memory."""
 
-    def __init__(self, **limits: int) -> None:
+    def __init__(self, **limits: Any) -> None:
         settings = Settings(**limits, request_timeout=10.0)
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(8)

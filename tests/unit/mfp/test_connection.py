@@ -1,4 +1,4 @@
-"""The rules of one connection. Most conversations are in the vectors; here is what the owner holds in hand."""
+"""The rules of one connection. Most conversations are in the vectors; here is what its owner sees."""
 
 import pytest
 

@@ -26,7 +26,9 @@ def test_a_frame_has_a_checksum_only_when_asked(frame: Frame) -> None:
 
 
 def test_two_types_with_the_same_fields_are_not_the_same() -> None:
-    assert RequestFrame(id=1, payload=b"x") != MessageFrame(id=1, payload=b"x")
+    request: Frame = RequestFrame(id=1, payload=b"x")
+    message: Frame = MessageFrame(id=1, payload=b"x")
+    assert request != message
 
 
 def test_a_binary_frame_is_the_last_one_unless_said_otherwise() -> None:

@@ -35,7 +35,9 @@ def test_a_checksum_names_its_subprotocol(checksum: str | None, name: str) -> No
 
 @pytest.mark.parametrize("checksum", ["md5", "always", "crc32.never"])
 def test_a_checksum_that_is_none_is_refused_with_those_that_are(checksum: str) -> None:
-    with pytest.raises(ConfigError, match="is none of None, 'crc32', 'xor8', 'crc32.always', 'xor8.always'"):
+    with pytest.raises(
+        ConfigError, match=r"is none of None, 'crc32', 'xor8', 'crc32\.always', 'xor8\.always'"
+    ):
         subprotocol(checksum)
 
 
