@@ -190,3 +190,19 @@ async def test_a_payload_that_is_no_envelope_is_answered_and_the_connection_stay
     assert isinstance(abort, ServiceFrame)
     assert (abort.code.name, abort.ref, abort.own) == ("ABORT", 2, False)
     assert link.code == 0
+
+
+async def test_announced_files_need_no_names() -> None:
+    """[MFP-7.4] [MFP-8.4.1]"""
+    endpoints = Endpoints()
+    calls: list[Any] = []
+    endpoints.on("up")(calls.append)
+    link = Sent()
+    peer = Peer(Settings(), link, endpoints, link_id=bytes(8))
+    peer.frame_received(codec.encode(MessageFrame(id=1, payload=b'{"endpoint":"up"}', expected=(7,))))
+    peer.frame_received(bytes.fromhex("82 00000002 00000001 00000007 aa"))
+    (call,) = calls
+    assert {key: (file.data, file.name, file.type) for key, file in call.files.items()} == {
+        7: (b"\xaa", "", "")
+    }
+    assert link.frames == []

@@ -1,6 +1,5 @@
 """The same answers from executors in processes of their own."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,27 +12,31 @@ from framehub.pipeline import exchanges, read_journal
 
 pytestmark = pytest.mark.spark
 
+# Without compiled plans: three JVMs start up sooner so, and both ways of running a plan are compared.
 PROGRAM = """
 import sys
 from pathlib import Path
 from framehub.pipeline import exchanges, session
 
-spark = session("local-cluster[2,1,1024]", log=Path(sys.argv[2]), conf={"spark.sql.shuffle.partitions": "2"})
+conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+spark = session("local-cluster[2,1,1024]", log=Path(sys.argv[2]), conf=conf)
 journal = spark.read.format("framehub").load(sys.argv[1])
-assert journal.rdd.getNumPartitions() > 2
-for line in exchanges(journal).toJSON().collect():
-    print(line)
+print(journal.rdd.getNumPartitions())
+for row in exchanges(journal).collect():
+    print(row)
 spark.stop()
 """
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 def test_two_executors_agree_with_one(spark: SparkSession, tmp_path: Path) -> None:
     journal, log = tmp_path / "journal", tmp_path / "log"
-    generate(journal, frames=8000, seed=5, segment_bytes=300_000)
+    generate(journal, frames=5000, seed=5, segment_bytes=300_000)
     command = [sys.executable, "-c", PROGRAM, str(journal), str(log)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + log.read_text()
-    want = exchanges(read_journal(spark, journal)).toJSON().collect()
-    assert sorted(done.stdout.splitlines()) == sorted(want)
-    assert {json.loads(line)["outcome"] for line in want} >= {"ok", "error"}
+    partitions, *got = done.stdout.splitlines()
+    want = exchanges(read_journal(spark, journal)).collect()
+    assert int(partitions) > 2
+    assert sorted(got) == sorted(map(str, want))
+    assert {row["outcome"] for row in want} >= {"ok", "error"}

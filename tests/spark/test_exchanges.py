@@ -125,9 +125,9 @@ def test_every_story_has_its_outcome(journal_of: JournalOf) -> None:
     # All in one job: story N happens on link N, in exchange N, of one journal.
     rows = []
     for number, (story, _) in enumerate(STORIES.values()):
-        for row in story:
-            placed = {"exchange": number.to_bytes(16, "big")} if "exchange" in row else {}
-            rows.append({"link": b"L" + number.to_bytes(7, "big")} | row | placed)
+        for part in story:
+            placed = {"exchange": number.to_bytes(16, "big")} if "exchange" in part else {}
+            rows.append({"link": b"L" + number.to_bytes(7, "big")} | part | placed)
     names, told = list(STORIES), {}
     for row in made(journal_of(rows)):
         answered = row["first_answer"] is not None

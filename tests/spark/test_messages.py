@@ -3,8 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions
+from pyspark.sql import DataFrame, Row, functions
 
 from framehub.pipeline import endpoint, messages
 from framehub.pipeline.schemas import MESSAGES, check, shape

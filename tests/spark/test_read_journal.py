@@ -1,7 +1,6 @@
 """The journal through Spark: sealed and open, whole and damaged, no row twice and none missing."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +22,7 @@ FRAMES = 6000
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Path]:
+def journal(tmp_path: Path) -> Path:
     """Two nodes, sealed segments and an open one each, under a name that is a pattern to Spark."""
     root = tmp_path / "a {b,c} [d] *"
     for number, node in enumerate(("north", "south")):

@@ -77,7 +77,9 @@ def test_a_run_that_fails_leaves_the_tables_and_the_next_cleans_up(
     whole = run(journal, out, spark=spark)
 
     def broken(source: DataFrame) -> DataFrame:
-        return exchanges(source).selectExpr("* except (code)", "raise_error('the disk is full') as code")
+        return exchanges(source).selectExpr(
+            "* except (code)", "cast(raise_error('the disk is full') as string) as code"
+        )
 
     with monkeypatch.context() as patched:
         patched.setitem(STAGES, "exchanges", lambda source: broken(source).select(TABLES["exchanges"].names))
