@@ -280,6 +280,16 @@ class Connection:
         self._pings[id_] = (exchange, now)
         return id_
 
+    def forget(self, id_: int) -> None:
+        """Wait no longer for the pong or the acknowledgement of ``id_``; one that comes late is ignored."""
+        self._acks.pop(id_, None)
+        if ping := self._pings.pop(id_, None):
+            self._past_ours.add(id_, ping[0])
+
+    def expects_files(self, ref: int) -> bool:
+        """Whether our announced message ``ref`` still waits for files: not if the peer refused it."""
+        return ref in self._sets
+
     # --- time and endings ------------------------------------------------------------------------------
 
     @property

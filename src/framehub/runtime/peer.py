@@ -156,6 +156,9 @@ class Peer:
         """Tell ``endpoint`` something whose files follow, each in a frame of its own.
 
         With ``ack`` each file is acknowledged before the next one goes.
+
+        Raises:
+            RequestAborted: the peer said that it does not take this message.
         """
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
@@ -164,6 +167,8 @@ class Peer:
         await self._sent(ref, ack=ack, endpoint=endpoint)
         for key, file in files.items():
             await self._writable()
+            if not self._connection.expects_files(ref):
+                raise RequestAborted("the peer does not take this message")
             id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
             await self._sent(id_, ack=ack)
 
@@ -185,6 +190,7 @@ class Peer:
             raise RequestTimeout(f"no pong in {timeout:g} s") from None
         finally:
             self._pongs.pop(id_, None)
+            self._connection.forget(id_)
 
     async def close(self, code: int = CloseCode.OK, reason: str = "") -> None:
         """End the connection; everything pending fails with ``ConnectionClosed``."""
@@ -234,6 +240,7 @@ class Peer:
             await future
         finally:
             self._acks.pop(id_, None)
+            self._connection.forget(id_)
 
     # --- what the link says ----------------------------------------------------------------------------
 

@@ -225,3 +225,26 @@ def test_what_is_asked_of_us_and_by_us_comes_as_events() -> None:
     asked = machine.request(b"", now=0.0)
     answer = ResponseFrame(id=3, ref=asked)
     assert machine.take(answer).event == ResponseReceived(asked, answer, 3)
+
+
+def test_what_nobody_waits_for_any_more_is_forgotten_and_its_late_answer_ignored() -> None:
+    ours = Connection(Settings())
+    ping = ours.ping(0.0)
+    told = ours.message(b"x", need_ack=True)
+    assert ours.pending == 2
+    ours.forget(ping)
+    ours.forget(told)
+    ours.forget(99)
+    assert ours.pending == 0
+    for ref, exchange in ((ping, 1), (told, 2)):
+        late = ours.receive(codec.encode(ServiceFrame(id=7, code=Service.ACK, ref=ref)), 1.0)
+        assert (late.exchange, late.event) == (exchange, None)
+    assert ours.ignored == 0
+
+
+def test_an_announced_message_expects_files_until_it_is_refused() -> None:
+    ours = Connection(Settings())
+    ref = ours.message(b"x", expected=(1, 2))
+    assert ours.expects_files(ref)
+    ours.receive(codec.encode(ServiceFrame(id=7, code=Service.ABORT, ref=ref)), 1.0)
+    assert not ours.expects_files(ref)

@@ -168,6 +168,23 @@ async def test_a_lost_announcement_is_not_delivered() -> None:
     assert server.pending == 0
 
 
+async def test_a_refused_announcement_stops_sending_files() -> None:
+    client, _ = pair(theirs=sample(), settings=Settings(max_announced=1))
+    client._link.send(codec.encode(MessageFrame(id=900, payload=b'{"endpoint":"plain"}', expected=(1,))))
+    with pytest.raises(RequestAborted, match="does not take"):
+        await client.announce("plain", None, {n: File(b"x") for n in range(5)}, ack=True)
+
+
+async def test_a_ping_that_nobody_answers_is_forgotten() -> None:
+    client, server = pair()
+    server.pause_reading()
+    with pytest.raises(RequestTimeout, match="no pong"):
+        await client.ping(timeout=0.01)
+    assert client.pending == 0
+    server.resume_reading()
+    assert await client.ping() >= 0  # the late pong of the first does no harm
+
+
 async def test_what_cannot_be_sent_is_refused_before_a_byte_goes() -> None:
     client, server = pair(theirs=sample(), settings=Settings(max_frame_bytes=100, max_requests=1))
     with pytest.raises(LimitExceeded, match="max_frame_bytes"):
