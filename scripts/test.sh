@@ -2,7 +2,7 @@
 # All tests, or those that the arguments (of pytest) choose: `make test ARGS=...` and ./test ARGS.
 set -eu
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/.."
-pytest() { .venv/bin/python -m pytest -o asyncio_default_fixture_loop_scope=function "$@"; }
+pytest() { .venv/bin/python -m pytest "$@"; }
 
 if [ $# != 0 ]; then
     pytest "$@"

@@ -30,15 +30,20 @@ def test_names_say_what_is_inside(root: Path) -> None:
 
 
 def test_every_module_has_its_unit_test(root: Path) -> None:
-    """src/framehub/mfp/codec.py has tests/unit/mfp/test_codec.py; the command line is tested from outside."""
+    """src/framehub/mfp/codec.py has tests/unit/mfp/test_codec.py; what needs Spark may have tests/spark/test_*.py.
+
+    The command line is tested from outside.
+    """
     package = root / "src" / "framehub"
     missing = set()
     for file in package.rglob("*.py"):
         module = file.relative_to(package)
         if file.name in {"__init__.py", "__main__.py"} or module.parts[0] == "cli":
             continue
-        test = root / "tests" / "unit" / module.with_name(f"test_{file.name}")
-        if not test.exists():
+        tests = [root / "tests" / "unit" / module.with_name(f"test_{file.name}")]
+        if module.parts[0] == "pipeline":
+            tests.append(root / "tests" / "spark" / f"test_{file.name}")
+        if not any(test.exists() for test in tests):
             missing.add(str(module))
     assert sorted(missing - EXCUSED) == []
     assert sorted(EXCUSED - missing) == [], "these have a test now: excuse them no longer"

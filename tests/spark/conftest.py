@@ -26,8 +26,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patched:
         # Spark's own daemon of Python workers reads this; ours run with the tests' strictness.
         patched.setenv("PYTHONWARNINGS", "ignore")
-        log, conf = tmp_path_factory.mktemp("spark") / "log", {"spark.sql.shuffle.partitions": "2"}
-        running = session("local[2]", "tests", log=log, conf=conf)
+        # The quick compiler only: no plan here lives long enough for the thorough one to pay.
+        conf = {
+            "spark.sql.shuffle.partitions": "2",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        }
+        running = session("local[2]", "tests", log=tmp_path_factory.mktemp("spark") / "log", conf=conf)
         yield running
         running.stop()
 

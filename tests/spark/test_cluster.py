@@ -18,7 +18,12 @@ import sys
 from pathlib import Path
 from framehub.pipeline import exchanges, session
 
-conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+conf = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 spark = session("local-cluster[2,1,1024]", log=Path(sys.argv[2]), conf=conf)
 journal = spark.read.format("framehub").load(sys.argv[1])
 print(journal.rdd.getNumPartitions())

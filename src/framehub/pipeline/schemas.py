@@ -202,7 +202,7 @@ def as_markdown() -> str:
         "`date`. `OUT/current` always points at one whole snapshot; see",
         "[Query the tables](../guides/query-the-tables.md).",
         "",
-        "This page is made by `python -m framehub.pipeline.schemas`; a test keeps it fresh.",
+        "This page is what `framehub.pipeline.schemas.as_markdown()` returns; a test keeps it fresh.",
     ]
     for name, schema in TABLES.items():
         lines += ["", f"## {name}", "", _SUMMARIES[name], ""]
@@ -211,7 +211,3 @@ def as_markdown() -> str:
             kind = field.dataType.simpleString().replace("bigint", "long").replace("smallint", "short")
             lines.append(f"| `{field.name}` | {kind} | {field.metadata['comment']} |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(as_markdown(), end="")

@@ -1,0 +1,36 @@
+import os
+import sys
+
+import pytest
+
+from framehub.pipeline.session import SQL, _prepare_environment, _settings, heap_bytes, is_local
+
+
+def test_the_driver_asks_for_no_more_than_half_the_machine() -> None:
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 512 * 2**20 <= heap_bytes() <= max(512 * 2**20, min(4 * 2**30, machine // 2))
+
+
+@pytest.mark.parametrize(
+    ("master", "local"),
+    [("local", True), ("local[*]", True), ("local-cluster[2,1,1024]", True), ("spark://hub:7077", False)],
+)
+def test_only_what_runs_here_is_bound_to_loopback(master: str, local: bool) -> None:
+    assert is_local(master) is local
+    settings = _settings(master, "test")
+    assert (settings.get("spark.driver.bindAddress") == "127.0.0.1") is local
+    assert settings["spark.ui.enabled"] == "false"
+    assert settings.items() >= SQL.items()
+    assert not any("auth" in name for name in settings)  # py4j's own token stays on
+
+
+def test_local_workers_run_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_HOME", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYSPARK_PYTHON", "/elsewhere/python")
+    _prepare_environment("spark://hub:7077")
+    assert os.environ["PYSPARK_PYTHON"] == "/elsewhere/python"
+    assert "SPARK_LOCAL_IP" not in os.environ
+    _prepare_environment("local[2]")
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"

@@ -1,0 +1,82 @@
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from framehub.errors import PipelineError
+from framehub.pipeline import snapshots
+
+
+def make(out: Path, text: str = "rows") -> Path:
+    with snapshots.locked(out):
+        target = snapshots.begin(out)
+        (target / "frames").mkdir()
+        (target / "frames" / "part.parquet").write_text(text)
+        (target / "frames" / ".part.parquet.crc").write_text("sum")
+        snapshots.commit(out, target, {"rows": 1})
+    return target
+
+
+def test_current_is_a_relative_link_to_the_newest(tmp_path: Path) -> None:
+    make(tmp_path, "old")
+    newest = make(tmp_path, "new")
+    assert (tmp_path / "current").readlink() == Path("snapshots") / newest.name
+    assert (tmp_path / "current" / "frames" / "part.parquet").read_text() == "new"
+    assert not list(tmp_path.rglob("*.crc"))
+    moved = tmp_path.rename(tmp_path.with_name("moved"))
+    assert (moved / "current" / "frames" / "part.parquet").read_text() == "new"
+
+
+def test_the_last_three_are_kept(tmp_path: Path) -> None:
+    made = [make(tmp_path) for _ in range(5)]
+    assert sorted((tmp_path / "snapshots").iterdir()) == made[2:]
+
+
+def test_a_reader_of_the_one_before_still_finds_it(tmp_path: Path) -> None:
+    make(tmp_path, "old")
+    reader = (tmp_path / "current").resolve()
+    make(tmp_path, "new")
+    make(tmp_path, "newer")
+    assert (reader / "frames" / "part.parquet").read_text() == "old"
+
+
+def _die_in_the_middle(out: Path) -> None:
+    with snapshots.locked(out):
+        target = snapshots.begin(out)
+        (target / "frames").mkdir()
+        (out / ".current-abc").symlink_to("snapshots")
+        os._exit(9)
+
+
+def test_a_killed_run_leaves_the_tables_and_is_cleaned_up(tmp_path: Path) -> None:
+    whole = make(tmp_path)
+    process = multiprocessing.get_context("spawn").Process(target=_die_in_the_middle, args=(tmp_path,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 9
+    assert (tmp_path / "current").resolve() == whole.resolve()
+    assert len(list((tmp_path / "snapshots").iterdir())) == 2
+    after = make(tmp_path)
+    assert sorted((tmp_path / "snapshots").iterdir()) == [whole, after]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["current", "lock", "snapshots"]
+
+
+def test_two_runs_cannot_write_at_once(tmp_path: Path) -> None:
+    with (
+        snapshots.locked(tmp_path),
+        pytest.raises(PipelineError, match="another run"),
+        snapshots.locked(tmp_path),
+    ):
+        pass
+    with snapshots.locked(tmp_path):
+        pass
+
+
+def test_a_place_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with (
+        pytest.raises(PipelineError, match="cannot write tables"),
+        snapshots.locked(tmp_path / "file" / "out"),
+    ):
+        pass
