@@ -11,6 +11,7 @@ FramehubError
 ├── ConnectionClosed           .code, .reason; everything pending on that connection fails with it
 ├── RequestTimeout             nobody answered in time
 ├── RequestAborted             the peer refused or dropped what it was sent
+├── StreamAborted              one side wants no more of a stream
 ├── EndpointError              an endpoint answered with an error; .value
 ├── JournalError               a journal cannot be read or written
 │   └── JournalLocked          another process writes it
@@ -101,6 +102,10 @@ class RequestTimeout(FramehubError):
 
 class RequestAborted(FramehubError):
     """The peer refused or dropped what it was sent."""
+
+
+class StreamAborted(FramehubError):
+    """One side wants no more of a stream: it did not end, it was cut off."""
 
 
 class EndpointError(FramehubError):

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from framehub.codes import BinaryKind, Service
+from framehub.codes import BinaryKind
 from framehub.mfp.deadlines import Deadlines
+from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
 from framehub.mfp.frames import BinaryFrame, Files, MessageFrame
-from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
 
@@ -14,13 +14,12 @@ from framehub.mfp.settings import Settings
 class Announced:
     """The peer's announced messages by id, until each is whole or lost."""
 
-    def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
+    def __init__(self, settings: Settings, dropped: Dropped, past: Remembered) -> None:
         self._settings = settings
-        self._outbox = outbox
+        self._dropped = dropped
         self._past = past
         self._sets: dict[int, _Set] = {}
         self._bytes = 0
-        self._dropped = Remembered(settings.remembered)  # we aborted these: what is in flight is no fault
         self._deadlines = Deadlines()
 
     def __len__(self) -> int:
@@ -30,29 +29,20 @@ class Announced:
         return ref in self._sets
 
     def exchange(self, ref: int) -> int:
-        """The exchange of an announced message, live or dropped by us, or 0."""
-        return self._sets[ref].exchange if ref in self._sets else self._dropped.get(ref)
+        """The exchange of a message that waits for files, or 0."""
+        return self._sets[ref].exchange if ref in self._sets else 0
 
     def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
         """A new announcement; over the limit it is refused."""
         if len(self._sets) >= self._settings.max_announced:
-            self.refuse(frame.id, exchange)
+            self._dropped.abort(frame.id, exchange)
             return
         self._sets[frame.id] = _Set(frame, exchange)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
 
-    def refuse(self, ref: int, exchange: int) -> None:
-        """Abort what the peer began, and swallow what of it is already under way."""
-        self._past.add(ref, exchange)
-        self._dropped.add(ref, exchange)
-        self._outbox.service(Service.ABORT, ref, exchange)
-
-    def received(self, frame: BinaryFrame, exchange: int, now: float) -> MessageReceived | MessageLost | None:
-        """One file; the last one makes the message whole, a wrong one loses it."""
+    def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
+        """One file of a message that waits for files; the last makes it whole, a wrong one loses it."""
         ref = frame.ref
-        if ref not in self._sets:
-            self._late(frame, exchange)
-            return None
         set_ = self._sets[ref]
         reason = set_.wrong(frame)
         if reason is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
@@ -69,14 +59,8 @@ class Announced:
     def given_up(self, ref: int) -> MessageLost | None:
         """The peer will not finish it; None if we knew of none."""
         if ref not in self._sets:
-            self._dropped.pop(ref)
             return None
-        exchange = self._close(ref)
-        return MessageLost(ref, "the sender gave it up", exchange)
-
-    def forget(self, ref: int) -> None:
-        """The peer uses this id anew."""
-        self._dropped.pop(ref)
+        return MessageLost(ref, "the sender gave it up", self._close(ref))
 
     def due(self, now: float) -> list[MessageLost]:
         """Give up what makes no progress."""
@@ -90,21 +74,12 @@ class Announced:
     def clear(self) -> None:
         """Forget everything."""
         self._sets.clear()
-        self._dropped.clear()
         self._bytes = 0
         self._deadlines = Deadlines()
 
-    def _late(self, frame: BinaryFrame, exchange: int) -> None:
-        if not self._dropped.get(frame.ref):
-            self._outbox.service(Service.UNKNOWN, frame.ref, exchange)
-        elif frame.final:
-            self._dropped.pop(frame.ref)
-
     def _lose(self, ref: int, reason: str, *, in_flight: bool) -> MessageLost:
         exchange = self._close(ref)
-        if in_flight:
-            self._dropped.add(ref, exchange)
-        self._outbox.service(Service.ABORT, ref, exchange)
+        self._dropped.abort(ref, exchange, in_flight=in_flight)
         return MessageLost(ref, reason, exchange)
 
     def _close(self, ref: int) -> int:

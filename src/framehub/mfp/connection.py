@@ -9,13 +9,14 @@ What the peer may not do raises ``RemoteProtocolError``: the connection cannot b
 
 from typing import NamedTuple
 
-from framehub.codes import BinaryKind, Service
-from framehub.errors import LocalProtocolError, RemoteProtocolError
+from framehub.codes import Service
+from framehub.errors import RemoteProtocolError
 from framehub.mfp import codec
 from framehub.mfp.announced import Announced
 from framehub.mfp.answering import Answering
 from framehub.mfp.asked import Asked
-from framehub.mfp.events import Acknowledged, Event, MessageReceived, MessageRefused, PongReceived
+from framehub.mfp.dropped import Dropped
+from framehub.mfp.events import Acknowledged, Event, MessageReceived, PongReceived
 from framehub.mfp.frames import (
     BinaryFrame,
     Files,
@@ -28,6 +29,8 @@ from framehub.mfp.frames import (
 from framehub.mfp.outbox import Outbox, Outgoing
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
+from framehub.mfp.streams import Streams
+from framehub.mfp.telling import Telling
 
 
 class Received(NamedTuple):
@@ -51,13 +54,14 @@ class Connection:
         self._asked = Asked(settings, self._outbox, self._past_ours)
         self._acks: dict[int, int] = {}
         self._pings: dict[int, tuple[int, float]] = {}
-        self._sets: dict[int, tuple[int, set[int]]] = {}
-        self._messages = Remembered(settings.remembered)  # the peer may still refuse these
+        self._telling = Telling(settings, self._outbox, self._past_ours)
         # What the peer sent, by its ids. A message in one frame has nothing to give up: kept apart (8.5).
         self._past_theirs = Remembered(settings.remembered)
         self._told = Remembered(settings.remembered)
         self._answering = Answering(settings, self._outbox, self._past_theirs)
-        self._announced = Announced(settings, self._outbox, self._past_theirs)
+        self._dropped = Dropped(settings, self._outbox, self._past_theirs)
+        self._announced = Announced(settings, self._dropped, self._past_theirs)
+        self._streams = Streams(settings, self._dropped, self._past_theirs)
 
     # --- what the peer sends ---------------------------------------------------------------------------
 
@@ -104,8 +108,7 @@ class Connection:
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if frame.streaming:
-            self._announced.refuse(frame.id, exchange)
-            return Received(frame, exchange, None)
+            return Received(frame, exchange, self._streams.opened(frame, exchange))
         if frame.expected:
             self._announced.opened(frame, exchange, now)
             return Received(frame, exchange, None)
@@ -113,10 +116,16 @@ class Connection:
         return Received(frame, exchange, MessageReceived(frame, exchange))
 
     def _on_binary(self, frame: BinaryFrame, now: float) -> Received:
-        exchange = self._announced.exchange(frame.ref) or self._theirs(frame.ref)
+        ref = frame.ref
+        exchange = self._streams.exchange(ref) or self._announced.exchange(ref) or self._theirs(ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        return Received(frame, exchange, self._announced.received(frame, exchange, now))
+        if ref in self._streams:
+            return Received(frame, exchange, self._streams.received(frame))
+        if ref in self._announced:
+            return Received(frame, exchange, self._announced.received(frame, now))
+        self._dropped.late(frame, exchange)
+        return Received(frame, exchange, None)
 
     def _on_service(self, frame: ServiceFrame, now: float) -> Received:
         code, ref = frame.code, frame.ref
@@ -130,9 +139,14 @@ class Connection:
             self.ignored += 1
             return Received(frame, 0, None)
         if frame.own:
-            event = self._answering.cancelled(ref, code) or self._announced.given_up(ref)
+            event = (
+                self._answering.cancelled(ref, code)
+                or self._announced.given_up(ref)
+                or self._streams.given_up(ref)
+            )
             if event is not None:
                 return Received(frame, event.exchange, event)
+            self._dropped.forget(ref)
             if exchange := self._past_theirs.get(ref):
                 return Received(frame, exchange, None)
             # Nothing of theirs has this id: taken as ours, since a known peer sets the own bit here (8.5).
@@ -144,13 +158,9 @@ class Connection:
         if failed := self._asked.failed(ref, frame.code):
             self._acks.pop(ref, None)
             return Received(frame, failed.exchange, failed)
-        exchange = self._sets.pop(ref, (0, set()))[0]
-        if not exchange and frame.code is Service.ABORT:
-            exchange = self._messages.pop(ref)
-        if exchange:
+        if refused := self._telling.refused(ref, frame.code):
             self._acks.pop(ref, None)
-            self._past_ours.add(ref, exchange)
-            return Received(frame, exchange, MessageRefused(ref, exchange))
+            return Received(frame, refused.exchange, refused)
         return self._about_the_past(frame)
 
     def _on_ack(self, frame: ServiceFrame, now: float) -> Received:
@@ -192,9 +202,7 @@ class Connection:
         id_, exchange = self._asked.ask(
             payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
         )
-        if need_ack:
-            self._acks[id_] = exchange
-        return id_
+        return self._waiting(id_, exchange, need_ack)
 
     def message(
         self,
@@ -202,52 +210,49 @@ class Connection:
         files: Files = (),
         *,
         expected: tuple[int, ...] = (),
+        streaming: bool = False,
         need_ack: bool = False,
         checksum: bool = False,
     ) -> int:
-        """Tell; with ``expected`` keys the files follow, each by ``file``."""
-        self._outbox.check_fits(payload, files, expected)
-        id_ = self._outbox.new_id()
-        exchange = self._outbox.new_exchange()
-        frame = MessageFrame(
-            id=id_, payload=payload, files=files, expected=expected, need_ack=need_ack, checksum=checksum
+        """Tell; files of ``expected`` keys follow by ``file``, the chunks of a stream by ``chunk``."""
+        id_, exchange = self._telling.message(
+            payload, files, expected=expected, streaming=streaming, need_ack=need_ack, checksum=checksum
         )
-        self._outbox.send(frame, exchange)
-        if expected:
-            self._sets[id_] = (exchange, set(expected))
-        else:
-            self._messages.add(id_, exchange)
-            self._past_ours.add(id_, exchange)
-        if need_ack:
-            self._acks[id_] = exchange
-        return id_
+        return self._waiting(id_, exchange, need_ack)
 
     def file(self, ref: int, key: int, data: bytes, *, need_ack: bool = False, checksum: bool = False) -> int:
         """One announced file of our message ``ref``; the last missing one ends it."""
-        exchange, missing = self._sets.get(ref, (0, set()))
-        if key not in missing:
-            raise LocalProtocolError(f"message {ref} does not wait for file {key}")
-        self._outbox.check_fits(data)
-        id_ = self._outbox.new_id()
-        frame = BinaryFrame(
-            id=id_,
-            ref=ref,
-            kind=BinaryKind.EXPECTED,
-            key=key,
-            data=data,
-            final=len(missing) == 1,
-            need_ack=need_ack,
-            checksum=checksum,
+        id_, exchange = self._telling.file(ref, key, data, need_ack=need_ack, checksum=checksum)
+        return self._waiting(id_, exchange, need_ack)
+
+    def chunk(
+        self,
+        ref: int,
+        data: bytes,
+        *,
+        key: int | None = None,
+        final: bool = False,
+        need_ack: bool = False,
+        checksum: bool = False,
+    ) -> int:
+        """The next chunk of our stream ``ref``: of the file ``key``, or data that is no file.
+
+        Raises:
+            StreamAborted: the peer wants no more of it.
+        """
+        id_, exchange = self._telling.chunk(
+            ref, data, key=key, final=final, need_ack=need_ack, checksum=checksum
         )
-        self._outbox.send(frame, exchange)
-        missing.remove(key)
-        if not missing:
-            del self._sets[ref]
-            self._messages.add(ref, exchange)
-            self._past_ours.add(ref, exchange)
-        if need_ack:
-            self._acks[id_] = exchange
-        return id_
+        return self._waiting(id_, exchange, need_ack)
+
+    def give_up(self, ref: int) -> bool:
+        """Abort an announced message or a stream of ours; false if it was over."""
+        self._acks.pop(ref, None)
+        return self._telling.give_up(ref)
+
+    def abort_stream(self, ref: int) -> bool:
+        """Want no more of a stream of the peer's; false if it was over."""
+        return self._streams.abort(ref)
 
     def respond(
         self, ref: int, payload: bytes, files: Files = (), *, need_ack: bool = False, checksum: bool = False
@@ -257,10 +262,8 @@ class Connection:
         if sent is None:
             return None
         id_, exchange = sent
-        if need_ack:
-            self._acks[id_] = exchange
         self._past_ours.add(id_, exchange)
-        return id_
+        return self._waiting(id_, exchange, need_ack)
 
     def refuse(self, ref: int) -> None:
         """Tell the peer that its request or message will not be worked on."""
@@ -286,9 +289,9 @@ class Connection:
         if ping := self._pings.pop(id_, None):
             self._past_ours.add(id_, ping[0])
 
-    def expects_files(self, ref: int) -> bool:
-        """Whether our announced message ``ref`` still waits for files: not if the peer refused it."""
-        return ref in self._sets
+    def is_telling(self, ref: int) -> bool:
+        """Whether our announced message or stream ``ref`` goes on: not if the peer refused it."""
+        return ref in self._telling
 
     # --- time and endings ------------------------------------------------------------------------------
 
@@ -315,25 +318,26 @@ class Connection:
         self._asked.clear()
         self._acks.clear()
         self._pings.clear()
-        self._sets.clear()
-        self._messages.clear()
+        self._telling.clear()
         self._past_ours.clear()
         self._past_theirs.clear()
         self._told.clear()
         self._answering.clear()
         self._announced.clear()
+        self._streams.clear()
+        self._dropped.clear()
 
     @property
     def pending(self) -> int:
         """How much is under way in both directions; 0 after ``close``."""
-        ours = len(self._asked) + len(self._acks) + len(self._pings) + len(self._sets)
-        return ours + len(self._answering) + len(self._announced)
+        ours = len(self._asked) + len(self._acks) + len(self._pings) + len(self._telling)
+        return ours + len(self._answering) + len(self._announced) + len(self._streams)
 
     def _open(self, id_: int) -> int:
         """Begin a conversation of the peer's under an id that nothing living has."""
-        if id_ in self._answering or id_ in self._announced:
+        if id_ in self._answering or id_ in self._announced or id_ in self._streams:
             raise RemoteProtocolError(f"id {id_} is still in use")
-        self._announced.forget(id_)
+        self._dropped.forget(id_)
         return self._outbox.new_exchange()
 
     def _theirs(self, ref: int) -> int:
@@ -341,4 +345,9 @@ class Connection:
         return self._past_theirs.get(ref) or self._told.get(ref)
 
     def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._sets
+        return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._telling
+
+    def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from framehub.codes import Service
-from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame
+from framehub.mfp.frames import BinaryFrame, MessageFrame, RequestFrame, ResponseFrame
 
 
 class MessageReceived(Struct, frozen=True, gc=False):
@@ -66,6 +66,35 @@ class MessageLost(Struct, frozen=True, gc=False):
     exchange: int
 
 
+class StreamOpened(Struct, frozen=True, gc=False):
+    """The peer begins a stream; its chunks follow."""
+
+    frame: MessageFrame
+    exchange: int
+
+
+class StreamChunk(Struct, frozen=True, gc=False):
+    """The next frame of a stream of the peer's; a ``final`` one ends it."""
+
+    frame: BinaryFrame
+    exchange: int
+
+
+class StreamLost(Struct, frozen=True, gc=False):
+    """A stream of the peer's will never end as it should; ``reason`` says why."""
+
+    ref: int
+    reason: str
+    exchange: int
+
+
+class StreamRefused(Struct, frozen=True, gc=False):
+    """The peer wants no more of our stream ``id``: nothing more may be sent of it."""
+
+    id: int
+    exchange: int
+
+
 class Acknowledged(Struct, frozen=True, gc=False):
     """The peer has received and verified our frame ``id``."""
 
@@ -89,6 +118,10 @@ Event: TypeAlias = (
     | RequestCancelled
     | MessageRefused
     | MessageLost
+    | StreamOpened
+    | StreamChunk
+    | StreamLost
+    | StreamRefused
     | Acknowledged
     | PongReceived
 )

@@ -51,6 +51,7 @@ def hello(settings: Settings, *, link: str) -> dict[str, Any]:
             "files": settings.max_files,
             "requests": settings.max_requests,
             "announced": settings.max_announced,
+            "streams": settings.max_streams,
             "waiting_bytes": settings.max_waiting_bytes,
         },
         "link": link,

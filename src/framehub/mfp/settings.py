@@ -23,6 +23,8 @@ class Settings:
     """Files attached to, or announced by, one frame."""
     max_requests: int = 1_024
     """Requests waiting for an answer, each way."""
+    max_streams: int = 64
+    """Open streams, each way."""
     max_announced: int = 64
     """Announced messages waiting for their files."""
     max_waiting_bytes: int = 16 * MIB

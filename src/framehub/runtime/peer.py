@@ -167,7 +167,7 @@ class Peer:
         await self._sent(ref, ack=ack, endpoint=endpoint)
         for key, file in files.items():
             await self._writable()
-            if not self._connection.expects_files(ref):
+            if not self._connection.is_telling(ref):
                 raise RequestAborted("the peer does not take this message")
             id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
             await self._sent(id_, ack=ack)

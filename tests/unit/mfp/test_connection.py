@@ -242,9 +242,9 @@ def test_what_nobody_waits_for_any_more_is_forgotten_and_its_late_answer_ignored
     assert ours.ignored == 0
 
 
-def test_an_announced_message_expects_files_until_it_is_refused() -> None:
+def test_an_announced_message_is_telling_until_it_is_refused() -> None:
     ours = Connection(Settings())
     ref = ours.message(b"x", expected=(1, 2))
-    assert ours.expects_files(ref)
+    assert ours.is_telling(ref)
     ours.receive(codec.encode(ServiceFrame(id=7, code=Service.ABORT, ref=ref)), 1.0)
-    assert not ours.expects_files(ref)
+    assert not ours.is_telling(ref)

@@ -1,0 +1,38 @@
+"""Transfers that we aborted: what of them is still on its way is no fault (spec/mfp.md, 8.4). Pure."""
+
+from framehub.codes import Service
+from framehub.mfp.frames import BinaryFrame
+from framehub.mfp.outbox import Outbox
+from framehub.mfp.remembered import Remembered
+from framehub.mfp.settings import Settings
+
+
+class Dropped:
+    """Aborts transfers and swallows the rest of them; tells ``unknown`` from that."""
+
+    def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
+        self._outbox = outbox
+        self._past = past
+        self._refs = Remembered(settings.remembered)
+
+    def abort(self, ref: int, exchange: int, *, in_flight: bool = True) -> None:
+        """Tell the peer to stop; unless nothing more can come, remember that something may."""
+        self._past.add(ref, exchange)
+        if in_flight:
+            self._refs.add(ref, exchange)
+        self._outbox.service(Service.ABORT, ref, exchange)
+
+    def late(self, frame: BinaryFrame, exchange: int) -> None:
+        """A binary frame of no living transfer."""
+        if not self._refs.get(frame.ref):
+            self._outbox.service(Service.UNKNOWN, frame.ref, exchange)
+        elif frame.final:
+            self._refs.pop(frame.ref)
+
+    def forget(self, ref: int) -> None:
+        """The peer says itself that nothing more comes, or uses this id anew."""
+        self._refs.pop(ref)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._refs.clear()
