@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ProtocolError,
         RequestAborted,
         RequestTimeout,
+        StreamAborted,
     )
     from framehub.mfp.settings import Settings
     from framehub.runtime.calls import Call, File, RawCall, Reply
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from framehub.runtime.endpoints import Endpoints
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
+    from framehub.runtime.streams import Chunk, InStream, OutStream
 
 # Imported when first used: a Spark executor that needs the codec does not load a WebSocket.
 _HOME = {
@@ -36,6 +38,9 @@ _HOME = {
     "Listener": "runtime.listen",
     "listen": "runtime.listen",
     "Peer": "runtime.peer",
+    "Chunk": "runtime.streams",
+    "InStream": "runtime.streams",
+    "OutStream": "runtime.streams",
     "ConfigError": "errors",
     "ConnectFailed": "errors",
     "ConnectionClosed": "errors",
@@ -47,10 +52,12 @@ _HOME = {
     "ProtocolError": "errors",
     "RequestAborted": "errors",
     "RequestTimeout": "errors",
+    "StreamAborted": "errors",
 }
 
 __all__ = [
     "Call",
+    "Chunk",
     "ConfigError",
     "ConnectFailed",
     "ConnectionClosed",
@@ -58,9 +65,11 @@ __all__ = [
     "Endpoints",
     "File",
     "FramehubError",
+    "InStream",
     "JournalError",
     "LimitExceeded",
     "Listener",
+    "OutStream",
     "Peer",
     "PipelineError",
     "ProtocolError",
@@ -69,6 +78,7 @@ __all__ = [
     "RequestAborted",
     "RequestTimeout",
     "Settings",
+    "StreamAborted",
     "connect",
     "listen",
 ]

@@ -1,16 +1,19 @@
 """``Endpoints``: names and the Python functions behind them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from framehub.errors import ConfigError
 from framehub.mfp.negotiation import RESERVED
 from framehub.runtime.calls import Call, RawCall
+from framehub.runtime.streams import InStream
 
 Handler: TypeAlias = Callable[[Call], Any | Awaitable[Any]]
 RawHandler: TypeAlias = Callable[[RawCall], bytes | Awaitable[bytes | None] | None]
+StreamHandler: TypeAlias = Callable[[InStream], Awaitable[None]]
 _H = TypeVar("_H", bound=Handler)
 _R = TypeVar("_R", bound=RawHandler)
+_S = TypeVar("_S", bound=StreamHandler)
 
 
 class Endpoints:
@@ -22,21 +25,25 @@ class Endpoints:
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
+        self._streams: dict[str, StreamHandler] = {}
         self._raw: RawHandler | None = None
 
     def on(self, endpoint: str) -> Callable[[_H], _H]:
         """Register the decorated function for messages and requests to ``endpoint``."""
-        if not endpoint or not isinstance(endpoint, str):
-            raise ConfigError(f"an endpoint is a name, not {endpoint!r}")
-        if endpoint.startswith(RESERVED):
-            raise ConfigError(
-                f"endpoint {endpoint!r}: names beginning with {RESERVED!r} are the library's own"
-            )
-        if endpoint in self._handlers:
-            raise ConfigError(f"endpoint {endpoint!r} has a handler already")
+        _check_free(endpoint, self._handlers)
 
         def register(handler: _H) -> _H:
             self._handlers[endpoint] = handler
+            return handler
+
+        return register
+
+    def on_stream(self, endpoint: str) -> Callable[[_S], _S]:
+        """Register the decorated async function for streams to ``endpoint``."""
+        _check_free(endpoint, self._streams)
+
+        def register(handler: _S) -> _S:
+            self._streams[endpoint] = handler
             return handler
 
         return register
@@ -52,6 +59,10 @@ class Endpoints:
         """The handler of ``endpoint``."""
         return self._handlers.get(endpoint)
 
+    def find_stream(self, endpoint: str) -> StreamHandler | None:
+        """The handler of streams to ``endpoint``."""
+        return self._streams.get(endpoint)
+
     @property
     def raw(self) -> RawHandler | None:
         """The handler of bare payloads."""
@@ -60,4 +71,13 @@ class Endpoints:
     @property
     def names(self) -> list[str]:
         """Every endpoint with a handler, sorted."""
-        return sorted(self._handlers)
+        return sorted({*self._handlers, *self._streams})
+
+
+def _check_free(endpoint: str, taken: Mapping[str, object]) -> None:
+    if not endpoint or not isinstance(endpoint, str):
+        raise ConfigError(f"an endpoint is a name, not {endpoint!r}")
+    if endpoint.startswith(RESERVED):
+        raise ConfigError(f"endpoint {endpoint!r}: names beginning with {RESERVED!r} are the library's own")
+    if endpoint in taken:
+        raise ConfigError(f"endpoint {endpoint!r} has a handler already")

@@ -13,11 +13,11 @@ class Link(Protocol):
     def send(self, data: bytes) -> None:
         """Send one frame, now or soon, in order."""
 
-    def pause(self) -> None:
-        """Stop delivering frames until ``resume``."""
+    def pause(self, why: str) -> None:
+        """Stop delivering frames until ``resume`` was called for every reason."""
 
-    def resume(self) -> None:
-        """Deliver frames again."""
+    def resume(self, why: str) -> None:
+        """This reason is gone."""
 
     def close(self, code: int, reason: str) -> None:
         """End the connection, and tell the other side why."""

@@ -18,7 +18,7 @@ class MemoryLink:
         self.other: MemoryLink | None = None
         self._loop = asyncio.get_running_loop()
         self._held: list[bytes] = []
-        self._paused = False
+        self._pauses: set[str] = set()
         self._closed = False
 
     def send(self, data: bytes) -> None:
@@ -28,18 +28,20 @@ class MemoryLink:
 
     def deliver(self, data: bytes) -> None:
         """Take one frame from the other end."""
-        if self._paused:
+        if self._pauses:
             self._held.append(data)
         elif not self._closed and self.owner is not None:
             self.owner.frame_received(data)
 
-    def pause(self) -> None:
+    def pause(self, why: str) -> None:
         """Hold what comes."""
-        self._paused = True
+        self._pauses.add(why)
 
-    def resume(self) -> None:
-        """Give out what was held."""
-        self._paused = False
+    def resume(self, why: str) -> None:
+        """Give out what was held, unless there is another reason not to."""
+        self._pauses.discard(why)
+        if self._pauses:
+            return
         held, self._held = self._held, []
         for data in held:
             self.deliver(data)

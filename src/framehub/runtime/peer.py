@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from framehub.codes import CloseCode, Service
+from framehub.codes import CloseCode
 from framehub.errors import (
     ChecksumFailed,
     ConnectionClosed,
@@ -20,11 +20,12 @@ from framehub.errors import (
     RemoteProtocolError,
     RequestAborted,
     RequestTimeout,
+    StreamAborted,
 )
 from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
-from framehub.mfp.envelope import BadEnvelope, Envelope
+from framehub.mfp.envelope import Envelope
 from framehub.mfp.events import (
     Acknowledged,
     Event,
@@ -36,15 +37,21 @@ from framehub.mfp.events import (
     RequestFailed,
     RequestReceived,
     ResponseReceived,
+    StreamChunk,
+    StreamLost,
+    StreamOpened,
+    StreamRefused,
 )
-from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
+from framehub.mfp.frames import BinaryFrame, Files, ServiceFrame
 from framehub.mfp.negotiation import HELLO
 from framehub.mfp.settings import Settings
 from framehub.runtime.calls import File, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.link import Link
-from framehub.runtime.serving import Opened, Serving, current, pack, unpack
+from framehub.runtime.serving import Opened, Serving, current, open_payload, pack
+from framehub.runtime.streams import Inflow, OutStream
 from framehub.runtime.tap import IN, OUT, LinkTap
+from framehub.runtime.waiting import Waiting
 
 log = logging.getLogger("framehub.peer")
 
@@ -70,14 +77,17 @@ class Peer:
         self.closed: asyncio.Future[ConnectionClosed] = self._loop.create_future()
         """Done when the connection is gone; its result says why."""
         self._connection = Connection(settings)
-        self._serving = Serving(self, self._connection, endpoints, self._exchange_name)
+        self._inflow = Inflow(
+            pause=lambda: link.pause("streams"),
+            resume=lambda: link.resume("streams"),
+            patience=settings.progress_timeout,
+        )
+        self._serving = Serving(self, self._connection, endpoints, self._exchange_name, self._inflow)
         self._link = link
         self._link_id = link_id
         self._tap = tap
         self._checksum = checksum
-        self._replies: dict[int, asyncio.Future[Reply]] = {}
-        self._acks: dict[int, asyncio.Future[None]] = {}
-        self._pongs: dict[int, asyncio.Future[float]] = {}
+        self._waiting = Waiting()
         self._room = asyncio.Event()
         self._room.set()
         self._timer: asyncio.TimerHandle | None = None
@@ -94,7 +104,7 @@ class Peer:
 
     @property
     def pending(self) -> int:
-        """Everything under way on this connection, both ways."""
+        """Everything under way, both ways."""
         return self._connection.pending + self._serving.running
 
     # --- ask and tell ----------------------------------------------------------------------------------
@@ -123,13 +133,12 @@ class Peer:
         id_ = self._connection.request(
             payload, blobs, now=monotonic(), timeout=timeout, need_ack=ack, checksum=self._checksum
         )
-        future: asyncio.Future[Reply] = self._loop.create_future()
-        self._replies[id_] = future
+        future = self._waiting.for_reply(id_)
         self._flush(endpoint=endpoint, parent=current.get())
         try:
             reply = await future
         except asyncio.CancelledError:
-            if self._replies.pop(id_, None) is not None and self._connection.cancel(id_):
+            if self._waiting.forget(id_) and self._connection.cancel(id_):
                 self._flush()
             raise
         if reply.error is not None and raise_on_error:
@@ -172,6 +181,10 @@ class Peer:
             id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
             await self._sent(id_, ack=ack)
 
+    def stream(self, endpoint: str, data: Any = UNSET) -> OutStream:
+        """A stream to ``endpoint``: ``async with peer.stream(...) as out: await out.write(b"...")``."""
+        return OutStream(self, endpoint, data)
+
     async def ping(self, *, timeout: float = 10.0) -> float:
         """Seconds there and back.
 
@@ -180,8 +193,7 @@ class Peer:
         """
         await self._writable()
         id_ = self._connection.ping(monotonic())
-        future: asyncio.Future[float] = self._loop.create_future()
-        self._pongs[id_] = future
+        future = self._waiting.for_pong(id_)
         self._flush()
         try:
             async with asyncio.timeout(timeout):
@@ -189,7 +201,7 @@ class Peer:
         except TimeoutError:
             raise RequestTimeout(f"no pong in {timeout:g} s") from None
         finally:
-            self._pongs.pop(id_, None)
+            self._waiting.forget(id_)
             self._connection.forget(id_)
 
     async def close(self, code: int = CloseCode.OK, reason: str = "") -> None:
@@ -212,11 +224,43 @@ class Peer:
 
     def pause_reading(self) -> None:
         """Take nothing more from this peer until ``resume_reading``."""
-        self._link.pause()
+        self._link.pause("owner")
 
     def resume_reading(self) -> None:
         """Take frames again."""
-        self._link.resume()
+        self._link.resume("owner")
+
+    # --- streams: the wire side of OutStream and InStream ----------------------------------------------
+
+    async def open_stream(self, endpoint: str, data: Any) -> int:
+        """Send the message that opens a stream; its id."""
+        payload = envelope.encode(endpoint, data)
+        await self._writable()
+        ref = self._connection.message(payload, streaming=True, checksum=self._checksum)
+        self._flush(endpoint=endpoint, parent=current.get())
+        return ref
+
+    async def send_chunk(self, ref: int, data: bytes, *, key: int | None, ack: bool) -> None:
+        """Send one frame of a stream; waits while the peer is slow."""
+        await self._writable()
+        id_ = self._connection.chunk(ref, data, key=key, need_ack=ack, checksum=self._checksum)
+        await self._sent(id_, ack=ack)
+
+    async def end_stream(self, ref: int) -> None:
+        """Send the last frame of a stream."""
+        await self._writable()
+        self._connection.chunk(ref, b"", final=True, checksum=self._checksum)
+        self._flush()
+
+    def give_up(self, ref: int) -> None:
+        """Abort a stream of ours, if it is still open."""
+        if self._connection.give_up(ref):
+            self._flush()
+
+    def abort_stream(self, ref: int) -> None:
+        """Abort a stream of the peer's, if it is still open."""
+        if self._connection.abort_stream(ref):
+            self._flush()
 
     async def _writable(self) -> None:
         """Wait until the peer keeps up.
@@ -233,13 +277,12 @@ class Peer:
         if not ack:
             self._flush(endpoint=endpoint, parent=current.get())
             return
-        future: asyncio.Future[None] = self._loop.create_future()
-        self._acks[id_] = future
+        future = self._waiting.for_ack(id_)
         self._flush(endpoint=endpoint, parent=current.get())
         try:
             await future
         finally:
-            self._acks.pop(id_, None)
+            self._waiting.forget(id_)
             self._connection.forget(id_)
 
     # --- what the link says ----------------------------------------------------------------------------
@@ -257,7 +300,7 @@ class Peer:
             bad_sum = isinstance(exc, ChecksumFailed)
             self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
             return
-        opened = _open(frame, event)
+        opened = open_payload(frame, event)
         if self._tap:
             endpoint = error = None
             if isinstance(opened, Envelope) and not isinstance(frame, BinaryFrame):
@@ -285,64 +328,46 @@ class Peer:
             self._tap.closed(code, reason)
         self.closed.set_result(error)
         self._connection.close()
+        self._inflow.close(error)
         self._serving.close()
         if self._timer:
             self._timer.cancel()
-        waiting: list[asyncio.Future[Any]] = [*self._replies.values(), *self._acks.values()]
-        waiting += self._pongs.values()
-        for future in waiting:
-            if not future.done():
-                future.set_exception(ConnectionClosed(code, reason))
-                future.exception()  # whoever waited may be gone: nobody else need hear of it
-        self._replies.clear()
-        self._acks.clear()
-        self._pongs.clear()
+        self._waiting.close(error)
         self._room.set()
 
     # --- inside ----------------------------------------------------------------------------------------
 
     def _handle(self, event: Event, opened: Opened | None) -> None:
         if isinstance(event, RequestReceived):
-            assert opened is not None
-            self._serving.request(event, opened)
+            self._serving.request(event, _known(opened))
         elif isinstance(event, ResponseReceived):
-            self._on_response(event, opened)
+            self._waiting.answered(event, opened)
+        elif isinstance(event, StreamChunk):
+            self._inflow.push(event.frame.ref, event.frame)
         elif isinstance(event, MessageReceived):
-            assert opened is not None
-            if isinstance(opened, Envelope) and opened.endpoint == HELLO:
-                self.hello = opened.data if isinstance(opened.data, dict) else None
-            else:
-                self._serving.message(event, opened)
+            self._on_message(event, _known(opened))
+        elif isinstance(event, Acknowledged):
+            self._waiting.acknowledged(event)
         elif isinstance(event, RequestFailed):
-            self._on_failure(event)
+            self._waiting.failed(event)
         elif isinstance(event, RequestCancelled):
             self._serving.cancel(event.ref)
         elif isinstance(event, PongReceived):
-            _settle(self._pongs.pop(event.id, None), event.round_trip)
-        elif isinstance(event, Acknowledged):
-            _settle(self._acks.pop(event.id, None), None)
-        elif isinstance(event, MessageRefused):
-            _fail(self._acks.pop(event.id, None), RequestAborted("the peer does not take this message"))
+            self._waiting.pong(event)
+        elif isinstance(event, StreamOpened):
+            self._serving.stream(event, _known(opened))
+        elif isinstance(event, StreamLost):
+            self._inflow.lose(event.ref, StreamAborted(event.reason))
+        elif isinstance(event, MessageRefused | StreamRefused):
+            self._waiting.refused(event)
         elif isinstance(event, MessageLost):
             log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
 
-    def _on_response(self, event: ResponseReceived, opened: Opened | None) -> None:
-        future = self._replies.pop(event.ref, None)
-        if isinstance(opened, Envelope):
-            data = None if opened.data is UNSET else opened.data
-            error = None if opened.error is UNSET else opened.error
-            _settle(future, Reply(data, unpack(event.frame.files, opened), error))
+    def _on_message(self, event: MessageReceived, opened: Opened) -> None:
+        if isinstance(opened, Envelope) and opened.endpoint == HELLO:
+            self.hello = opened.data if isinstance(opened.data, dict) else None
         else:
-            _fail(future, RemoteProtocolError(f"the answer cannot be read: {opened}"))
-
-    def _on_failure(self, event: RequestFailed) -> None:
-        future = self._replies.pop(event.id, None)
-        if event.code is Service.TIMEOUT:
-            _fail(future, RequestTimeout("the peer gave up" if event.by_peer else "no answer in time"))
-        elif event.code is Service.UNKNOWN:
-            _fail(future, RequestAborted("the peer does not know of this request"))
-        else:
-            _fail(future, RequestAborted("the peer refused this request"))
+            self._serving.message(event, opened)
 
     def _exchange_name(self, exchange: int) -> bytes:
         return self._link_id + exchange.to_bytes(8, "big")
@@ -370,27 +395,7 @@ class Peer:
         self._flush()
 
 
-def _open(frame: Frame, event: Event | None) -> Opened | None:
-    """Look into the payload of a frame that can have one."""
-    if isinstance(event, MessageReceived):
-        frame = event.frame
-    if isinstance(frame, ServiceFrame | BinaryFrame):
-        return None
-    if not frame.payload:
-        return BadEnvelope("the frame has no payload")
-    try:
-        if isinstance(frame, MessageFrame) and (frame.expected or frame.streaming):
-            return envelope.decode_ahead(frame.payload)
-        return envelope.decode(frame.payload, frame.files)
-    except BadEnvelope as exc:
-        return exc
-
-
-def _settle(future: asyncio.Future[Any] | None, result: Any) -> None:
-    if future is not None and not future.done():
-        future.set_result(result)
-
-
-def _fail(future: asyncio.Future[Any] | None, error: Exception) -> None:
-    if future is not None and not future.done():
-        future.set_exception(error)
+def _known(opened: Opened | None) -> Opened:
+    """What came with an event about a payload: it was looked into."""
+    assert opened is not None
+    return opened

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import UNSET
 
 from framehub.codes import ErrorCode
-from framehub.errors import EndpointError, FramehubError, LimitExceeded
+from framehub.errors import (
+    ConnectionClosed,
+    EndpointError,
+    FramehubError,
+    LimitExceeded,
+    StreamAborted,
+)
 from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
-from framehub.mfp.events import MessageReceived, RequestReceived
-from framehub.mfp.frames import Files
+from framehub.mfp.events import Event, MessageReceived, RequestReceived, StreamOpened
+from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
 from framehub.runtime.calls import Call, File, RawCall, Reply
-from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.endpoints import Endpoints, StreamHandler
+from framehub.runtime.streams import Inflow, InStream
 
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
@@ -46,9 +53,15 @@ class Serving:
     """Runs handlers for one peer and sends their answers."""
 
     def __init__(
-        self, peer: "Peer", connection: Connection, endpoints: Endpoints, name: Callable[[int], bytes]
+        self,
+        peer: "Peer",
+        connection: Connection,
+        endpoints: Endpoints,
+        name: Callable[[int], bytes],
+        inflow: Inflow,
     ) -> None:
         self._peer = peer
+        self._inflow = inflow
         self._connection = connection
         self._endpoints = endpoints
         self._name = name
@@ -87,6 +100,40 @@ class Serving:
             task = self._start(self._finish_later(opened, outcome, event.exchange), event.exchange)
             self._loose.add(task)
             task.add_done_callback(self._loose.discard)
+
+    def stream(self, event: StreamOpened, opened: Opened) -> None:
+        """Begin the handler that will read it; a stream that nobody reads is aborted."""
+        ref = event.frame.id
+        handler = self._endpoints.find_stream(opened.endpoint) if isinstance(opened, Envelope) else None
+        if handler is None:
+            self._connection.abort_stream(ref)
+            return
+        assert isinstance(opened, Envelope)
+        stream = InStream(
+            self._peer,
+            ref,
+            endpoint=opened.endpoint,
+            data=None if opened.data is UNSET else opened.data,
+            exchange=self._name(event.exchange).hex(),
+            took=self._inflow.took,
+        )
+        self._inflow.add(ref, stream)
+        task = self._start(self._read_to_the_end(handler, stream, opened, event.exchange), event.exchange)
+        self._loose.add(task)
+        task.add_done_callback(self._loose.discard)
+
+    async def _read_to_the_end(
+        self, handler: StreamHandler, stream: InStream, opened: Opened, exchange: int
+    ) -> None:
+        try:
+            await handler(stream)
+        except (StreamAborted, ConnectionClosed):
+            pass  # the sender's doing, and it knows
+        except Exception:
+            self._log_failure(opened, exchange)
+        finally:
+            stream.abort()  # if the handler left early, the sender should not go on
+            stream.drop()
 
     def cancel(self, ref: int) -> None:
         """Nobody waits for this answer any more."""
@@ -221,3 +268,19 @@ def unpack(files: Files, opened: Envelope) -> dict[int, File]:
         return {}
     names = opened.names
     return {key: File(blob, *names[key]) for key, blob in files}
+
+
+def open_payload(frame: Frame, event: Event | None) -> Opened | None:
+    """Look into the payload of a frame that can have one."""
+    if isinstance(event, MessageReceived):
+        frame = event.frame
+    if isinstance(frame, ServiceFrame | BinaryFrame):
+        return None
+    if not frame.payload:
+        return BadEnvelope("the frame has no payload")
+    try:
+        if isinstance(frame, MessageFrame) and (frame.expected or frame.streaming):
+            return envelope.decode_ahead(frame.payload)
+        return envelope.decode(frame.payload, frame.files)
+    except BadEnvelope as exc:
+        return exc

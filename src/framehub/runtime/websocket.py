@@ -52,13 +52,18 @@ class WebSocketLink(WSListener):
         transport.send(WSMsgType.BINARY, data)
         self._guard()
 
-    def pause(self) -> None:
+    def pause(self, why: str) -> None:
         """Stop reading."""
-        self._pause("owner")
+        if not self._pauses and self._transport:
+            self._transport.underlying_transport.pause_reading()
+        self._pauses.add(why)
 
-    def resume(self) -> None:
-        """Read again, unless the peer itself is too slow."""
-        self._resume("owner")
+    def resume(self, why: str) -> None:
+        """Read again, unless there is another reason not to."""
+        if why in self._pauses:
+            self._pauses.remove(why)
+            if not self._pauses and self._transport:
+                self._transport.underlying_transport.resume_reading()
 
     def close(self, code: int, reason: str) -> None:
         """Say goodbye; the peer has a second to say it too."""
@@ -122,7 +127,7 @@ class WebSocketLink(WSListener):
         """The peer reads too slowly."""
         self.full = True
         if self._listening:
-            self._pause("slow")
+            self.pause("slow")
         if self._owner:
             self._owner.link_full()
 
@@ -130,7 +135,7 @@ class WebSocketLink(WSListener):
         """The peer has caught up."""
         self.full = False
         if self._listening:
-            self._resume("slow")
+            self.resume("slow")
         if self._owner:
             self._owner.link_ready()
 
@@ -172,14 +177,3 @@ class WebSocketLink(WSListener):
         if transport.underlying_transport.get_write_buffer_size() > HARD_BYTES + self._max_bytes:
             self._closing = (CloseCode.POLICY, "the peer does not read")
             transport.disconnect(False)
-
-    def _pause(self, why: str) -> None:
-        if not self._pauses and self._transport:
-            self._transport.underlying_transport.pause_reading()
-        self._pauses.add(why)
-
-    def _resume(self, why: str) -> None:
-        if why in self._pauses:
-            self._pauses.remove(why)
-            if not self._pauses and self._transport:
-                self._transport.underlying_transport.resume_reading()
