@@ -1,6 +1,9 @@
 """The small contract between a peer and whatever carries its frames."""
 
-from typing import Protocol
+from typing import Final, Protocol
+
+SOFT_BYTES: Final = 256 * 1024
+"""Waiting to be sent on one link: above this we stop producing."""
 
 
 class Link(Protocol):

@@ -5,6 +5,7 @@ import secrets
 
 from framehub.mfp.settings import Settings
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.link import SOFT_BYTES
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
 
@@ -17,21 +18,31 @@ class MemoryLink:
         self.owner: Peer | None = None
         self.other: MemoryLink | None = None
         self._loop = asyncio.get_running_loop()
-        self._held: list[bytes] = []
+        self._held: list[bytes | tuple[int, str]] = []
         self._pauses: set[str] = set()
+        self._under_way = 0
         self._closed = False
 
     def send(self, data: bytes) -> None:
         """Hand one frame to the other end."""
-        if not self._closed and self.other is not None:
-            self._loop.call_soon(self.other.deliver, data)
+        if self._closed or self.other is None:
+            return
+        self._loop.call_soon(self.other.deliver, data)
+        self._under_way += len(data)
+        if self._under_way > SOFT_BYTES and not self.full and self.owner is not None:
+            self.full = True
+            self.owner.link_full()
 
-    def deliver(self, data: bytes) -> None:
-        """Take one frame from the other end."""
+    def deliver(self, item: bytes | tuple[int, str]) -> None:
+        """Take one frame from the other end, or its goodbye."""
         if self._pauses:
-            self._held.append(data)
-        elif not self._closed and self.owner is not None:
-            self.owner.frame_received(data)
+            self._held.append(item)
+        elif isinstance(item, tuple):
+            self._lost(*item)
+        elif self.owner is not None and self.other is not None:
+            self.other._arrived(len(item))
+            if not self._closed:
+                self.owner.frame_received(item)
 
     def pause(self, why: str) -> None:
         """Hold what comes."""
@@ -43,17 +54,26 @@ class MemoryLink:
         if self._pauses:
             return
         held, self._held = self._held, []
-        for data in held:
-            self.deliver(data)
+        for item in held:
+            self.deliver(item)
 
     def close(self, code: int, reason: str) -> None:
-        """End both ends."""
-        for end in (self, self.other):
-            if end is not None and not end._closed:
-                end._closed = True
-                self._loop.call_soon(end._lost, code, reason)
+        """End both ends; the other one first gets what was sent before."""
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.call_soon(self._lost, code, reason)
+        if self.other is not None:
+            self._loop.call_soon(self.other.deliver, (code, reason))
+
+    def _arrived(self, size: int) -> None:
+        self._under_way -= size
+        if self.full and self._under_way <= SOFT_BYTES // 2 and self.owner is not None:
+            self.full = False
+            self.owner.link_ready()
 
     def _lost(self, code: int, reason: str) -> None:
+        self._closed = True
         if self.owner is not None:
             self.owner.link_lost(code, reason)
 

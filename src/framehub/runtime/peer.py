@@ -42,14 +42,17 @@ from framehub.mfp.events import (
     StreamOpened,
     StreamRefused,
 )
-from framehub.mfp.frames import BinaryFrame, Files, ServiceFrame
+from framehub.mfp.frames import Files
 from framehub.mfp.negotiation import HELLO
+from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
+from framehub.runtime.alarm import Alarm
 from framehub.runtime.calls import File, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.link import Link
-from framehub.runtime.serving import Opened, Serving, current, open_payload, pack
-from framehub.runtime.streams import Inflow, OutStream
+from framehub.runtime.room import Room
+from framehub.runtime.serving import Opened, Serving, current, labels, open_payload, pack
+from framehub.runtime.streams import CHUNK_BYTES, Inflow, OutStream
 from framehub.runtime.tap import IN, OUT, LinkTap
 from framehub.runtime.waiting import Waiting
 
@@ -73,8 +76,7 @@ class Peer:
         self.user = user
         self.hello: dict[str, Any] | None = None
         """What the listener said of itself, once it has."""
-        self._loop = asyncio.get_running_loop()
-        self.closed: asyncio.Future[ConnectionClosed] = self._loop.create_future()
+        self.closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
         """Done when the connection is gone; its result says why."""
         self._connection = Connection(settings)
         self._inflow = Inflow(
@@ -88,10 +90,10 @@ class Peer:
         self._tap = tap
         self._checksum = checksum
         self._waiting = Waiting()
-        self._room = asyncio.Event()
-        self._room.set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
+        self._room = Room()
+        self.chunk_bytes = min(CHUNK_BYTES, settings.max_frame_bytes - FRAME_OVERHEAD)
+        """What one frame of a stream of ours carries at most."""
+        self._alarm = Alarm(self._tick)
         if tap:
             tap.opened()
 
@@ -179,7 +181,7 @@ class Peer:
             if not self._connection.is_telling(ref):
                 raise RequestAborted("the peer does not take this message")
             id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
-            await self._sent(id_, ack=ack)
+            await self._sent(id_, ack=ack, about=ref)
 
     def stream(self, endpoint: str, data: Any = UNSET) -> OutStream:
         """A stream to ``endpoint``: ``async with peer.stream(...) as out: await out.write(b"...")``."""
@@ -244,7 +246,7 @@ class Peer:
         """Send one frame of a stream; waits while the peer is slow."""
         await self._writable()
         id_ = self._connection.chunk(ref, data, key=key, need_ack=ack, checksum=self._checksum)
-        await self._sent(id_, ack=ack)
+        await self._sent(id_, ack=ack, about=ref)
 
     async def end_stream(self, ref: int) -> None:
         """Send the last frame of a stream."""
@@ -268,16 +270,15 @@ class Peer:
         Raises:
             ConnectionClosed: there is nobody to write to.
         """
-        if not self._room.is_set():
-            await self._room.wait()
+        await self._room.turn()
         if self.closed.done():
             raise self.closed.result()
 
-    async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None) -> None:
+    async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
         if not ack:
             self._flush(endpoint=endpoint, parent=current.get())
             return
-        future = self._waiting.for_ack(id_)
+        future = self._waiting.for_ack(id_, about=about or id_)
         self._flush(endpoint=endpoint, parent=current.get())
         try:
             await future
@@ -302,10 +303,7 @@ class Peer:
             return
         opened = open_payload(frame, event)
         if self._tap:
-            endpoint = error = None
-            if isinstance(opened, Envelope) and not isinstance(frame, BinaryFrame):
-                endpoint = opened.endpoint
-                error = None if opened.error is UNSET else envelope.error_name(opened.error)
+            endpoint, error = labels(opened)
             self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)
         if event is not None:
             self._handle(event, opened)
@@ -313,11 +311,11 @@ class Peer:
 
     def link_full(self) -> None:
         """The peer reads slowly: nothing more is sent until it has caught up."""
-        self._room.clear()
+        self._room.full()
 
     def link_ready(self) -> None:
         """The peer has caught up."""
-        self._room.set()
+        self._room.ready()
 
     def link_lost(self, code: int, reason: str) -> None:
         """The connection is gone: fail everything that waits."""
@@ -330,10 +328,9 @@ class Peer:
         self._connection.close()
         self._inflow.close(error)
         self._serving.close()
-        if self._timer:
-            self._timer.cancel()
+        self._alarm.cancel()
         self._waiting.close(error)
-        self._room.set()
+        self._room.ready()
 
     # --- inside ----------------------------------------------------------------------------------------
 
@@ -377,19 +374,10 @@ class Peer:
         for data, frame, exchange in self._connection.drain():
             self._link.send(data)
             if self._tap:
-                if isinstance(frame, ServiceFrame | BinaryFrame):
-                    self._tap.frame(OUT, frame, data, exchange)
-                else:
-                    self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
-        deadline = self._connection.next_deadline
-        if deadline is not None and (self._timer is None or deadline < self._timer_at):
-            if self._timer:
-                self._timer.cancel()
-            self._timer_at = deadline
-            self._timer = self._loop.call_later(max(0.0, deadline - monotonic()), self._tick)
+                self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
+        self._alarm.set(self._connection.next_deadline)
 
     def _tick(self) -> None:
-        self._timer = None
         for event in self._connection.tick(monotonic()):
             self._handle(event, None)
         self._flush()

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import UNSET
 
 from framehub.codes import ErrorCode
-from framehub.errors import (
-    ConnectionClosed,
-    EndpointError,
-    FramehubError,
-    LimitExceeded,
-    StreamAborted,
-)
+from framehub.errors import EndpointError, FramehubError, LimitExceeded
 from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
@@ -67,11 +61,12 @@ class Serving:
         self._name = name
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._loose: set[asyncio.Task[None]] = set()
+        self._readers: set[asyncio.Task[None]] = set()
 
     @property
     def running(self) -> int:
         """Handlers that have begun and not ended."""
-        return len(self._tasks) + len(self._loose)
+        return len(self._tasks) + len(self._loose) + len(self._readers)
 
     def request(self, event: RequestReceived, opened: Opened) -> None:
         """Answer now, or begin what will answer later."""
@@ -112,28 +107,26 @@ class Serving:
         stream = InStream(
             self._peer,
             ref,
+            self._inflow,
             endpoint=opened.endpoint,
             data=None if opened.data is UNSET else opened.data,
             exchange=self._name(event.exchange).hex(),
-            took=self._inflow.took,
         )
         self._inflow.add(ref, stream)
         task = self._start(self._read_to_the_end(handler, stream, opened, event.exchange), event.exchange)
-        self._loose.add(task)
-        task.add_done_callback(self._loose.discard)
+        self._readers.add(task)
+        task.add_done_callback(self._readers.discard)
 
     async def _read_to_the_end(
         self, handler: StreamHandler, stream: InStream, opened: Opened, exchange: int
     ) -> None:
         try:
             await handler(stream)
-        except (StreamAborted, ConnectionClosed):
-            pass  # the sender's doing, and it knows
-        except Exception:
-            self._log_failure(opened, exchange)
+        except Exception as exc:
+            if exc is not stream.error:  # that one is the sender's doing, and it knows
+                self._log_failure(opened, exchange)
         finally:
             stream.abort()  # if the handler left early, the sender should not go on
-            stream.drop()
 
     def cancel(self, ref: int) -> None:
         """Nobody waits for this answer any more."""
@@ -141,12 +134,18 @@ class Serving:
             task.cancel()
 
     def close(self) -> None:
-        """The link is gone: end every handler."""
+        """The link is gone: end every handler, but let those of streams read what has come."""
         for task in (*self._tasks.values(), *self._loose):
             task.cancel()
         self._tasks.clear()
+        for reader in self._readers:
+            self._last_call(reader)
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _last_call(self, reader: asyncio.Task[None]) -> None:
+        timer = asyncio.get_running_loop().call_later(self._inflow.patience, reader.cancel)
+        reader.add_done_callback(lambda _: timer.cancel())
 
     def _call(self, opened: Opened, event: RequestReceived | MessageReceived, *, is_request: bool) -> Any:
         """Call the handler; of a coroutine function this only makes the coroutine."""
@@ -284,3 +283,10 @@ def open_payload(frame: Frame, event: Event | None) -> Opened | None:
         return envelope.decode(frame.payload, frame.files)
     except BadEnvelope as exc:
         return exc
+
+
+def labels(opened: Opened | None) -> tuple[str | None, str | None]:
+    """What the journal says of a payload: its endpoint, and the name of its error."""
+    if not isinstance(opened, Envelope):
+        return None, None
+    return opened.endpoint, None if opened.error is UNSET else envelope.error_name(opened.error)

@@ -26,6 +26,10 @@ CHUNK_BYTES: Final = 64 * 1024
 HIGH_BYTES: Final = 1024 * 1024
 """Waiting for handlers to read: above this the connection is not read."""
 LOW_BYTES: Final = HIGH_BYTES // 2
+CHUNK_COST: Final = 256
+"""What a waiting chunk takes beside its bytes: empty ones are not free."""
+TURN_BYTES: Final = 256 * 1024
+"""Sent without a pause: after this the rest of the program has its turn."""
 
 
 class Chunk(Struct, frozen=True):
@@ -48,14 +52,7 @@ class InStream:
     """
 
     def __init__(
-        self,
-        peer: "Peer",
-        ref: int,
-        *,
-        endpoint: str,
-        data: Any,
-        exchange: str,
-        took: Callable[[int], None],
+        self, peer: "Peer", ref: int, inflow: "Inflow", *, endpoint: str, data: Any, exchange: str
     ) -> None:
         self.peer = peer
         self.endpoint = endpoint
@@ -63,13 +60,14 @@ class InStream:
         """What the message that opened the stream said."""
         self.exchange = exchange
         """Names this conversation in the journal, the tables and the logs."""
+        self.error: FramehubError | None = None
+        """Why it was cut off, if it was."""
         self.waiting_bytes = 0
-        self.read_at = monotonic()
+        self.waiting_since = 0.0
         self._ref = ref
-        self._took = took
+        self._inflow = inflow
         self._chunks: deque[Chunk] = deque()
-        self._ended = False
-        self._error: FramehubError | None = None
+        self._over = False
         self._more = asyncio.Event()
 
     @property
@@ -82,16 +80,14 @@ class InStream:
 
     async def __anext__(self) -> Chunk:
         while not self._chunks:
-            if self._error is not None:
-                raise self._error
-            if self._ended:
+            if self.error is not None:
+                raise self.error
+            if self._over:
                 raise StopAsyncIteration
             self._more.clear()
             await self._more.wait()
         chunk = self._chunks.popleft()
-        self.read_at = monotonic()
-        self.waiting_bytes -= len(chunk.data)
-        self._took(len(chunk.data))
+        self._took(len(chunk.data) + CHUNK_COST)
         return chunk
 
     async def read(self) -> bytes:
@@ -99,36 +95,46 @@ class InStream:
         return b"".join([chunk.data async for chunk in self])
 
     def abort(self) -> None:
-        """Want no more of it; what is on its way is dropped."""
-        self.peer.abort_stream(self._ref)
-        self.lose(StreamAborted("we aborted this stream"))
+        """Want no more of it: what waits and what is on its way is dropped, the sender stops."""
+        self.discard(StreamAborted("we aborted this stream"))
 
     # --- for the peer ----------------------------------------------------------------------------------
 
     def push(self, frame: BinaryFrame) -> int:
         """The next frame; how many bytes now wait because of it."""
-        if self._error is not None:
-            return 0
         size = 0
         if frame.kind is not BinaryKind.NONE:
-            size = len(frame.data)
+            size = len(frame.data) + CHUNK_COST
+            if not self._chunks:
+                self.waiting_since = monotonic()
             self._chunks.append(Chunk(frame.data, frame.key))
             self.waiting_bytes += size
-        self._ended = frame.final
+        self._over = frame.final
         self._more.set()
         return size
 
     def lose(self, error: FramehubError) -> None:
-        """It is cut off here. A stream that has ended cannot be."""
-        if not self._ended and self._error is None:
-            self._error = error
-            self._more.set()
+        """Nothing more will come; what has come can still be read."""
+        self._over = True
+        self.error = error
+        self._more.set()
 
-    def drop(self) -> None:
-        """Nobody will read what waits."""
-        self._took(self.waiting_bytes)
-        self.waiting_bytes = 0
+    def discard(self, error: FramehubError) -> None:
+        """Drop what nobody has read; unless that was the end anyway, reading on raises ``error``."""
+        if not self._over:
+            self._inflow.forget(self._ref)
+            self.peer.abort_stream(self._ref)
+        if self.error is None and (self._chunks or not self._over):
+            self.error = error
+        self._over = True
         self._chunks.clear()
+        self._more.set()
+        self._took(self.waiting_bytes)
+
+    def _took(self, size: int) -> None:
+        self.waiting_bytes -= size
+        self.waiting_since = monotonic()
+        self._inflow.took(self, size)
 
 
 class OutStream:
@@ -140,6 +146,7 @@ class OutStream:
         self._data = data
         self._ref = 0
         self._next_key = 0
+        self._unbroken_bytes = 0
 
     async def write(self, data: bytes, *, key: int | None = None, ack: bool = False) -> None:
         """Send bytes of a file; waits while the peer is slow.
@@ -151,22 +158,30 @@ class OutStream:
             StreamAborted: the peer wants no more.
             ConnectionClosed: the connection ended.
         """
-        view = memoryview(data)
-        for at in range(0, len(view), CHUNK_BYTES):
-            last = at + CHUNK_BYTES >= len(view)
+        view = memoryview(data).cast("B")
+        size = self._peer.chunk_bytes
+        for at in range(0, len(view), size):
             number = key
             if number is None:
                 number, self._next_key = self._next_key, self._next_key + 1
-            chunk = bytes(view[at : at + CHUNK_BYTES])
-            await self._peer.send_chunk(self._ref, chunk, key=number, ack=ack and last)
+            last = at + size >= len(view)
+            await self._send(bytes(view[at : at + size]), key=number, ack=ack and last)
 
     async def write_data(self, data: bytes, *, ack: bool = False) -> None:
         """Send one frame of data that is no file, whole: it has to fit a frame."""
-        await self._peer.send_chunk(self._ref, data, key=None, ack=ack)
+        await self._send(data, key=None, ack=ack)
 
     async def abort(self) -> None:
         """Give it up: the peer is told, nothing more is sent."""
         self._peer.give_up(self._ref)
+
+    async def _send(self, data: bytes, *, key: int | None, ack: bool) -> None:
+        await self._peer.send_chunk(self._ref, data, key=key, ack=ack)
+        # A link that is never full never makes us wait: let the rest of the program run all the same.
+        self._unbroken_bytes += len(data)
+        if self._unbroken_bytes >= TURN_BYTES:
+            self._unbroken_bytes = 0
+            await asyncio.sleep(0)
 
     async def __aenter__(self) -> "OutStream":
         self._ref = await self._peer.open_stream(self._endpoint, self._data)
@@ -176,42 +191,52 @@ class OutStream:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         if exc is not None:
-            await self.abort()
-        else:
+            self._peer.give_up(self._ref)
+            return
+        try:
             await self._peer.end_stream(self._ref)
+        except asyncio.CancelledError:
+            self._peer.give_up(self._ref)
+            raise
 
 
 class Inflow:
-    """The peer's open streams, and how much of them waits to be read."""
+    """The peer's streams, and how much of them waits to be read."""
 
     def __init__(self, *, pause: Callable[[], None], resume: Callable[[], None], patience: float) -> None:
+        self.patience = patience
+        """Seconds for which a handler may hold up the connection by not reading."""
         self._pause = pause
         self._resume = resume
-        self._patience = patience
-        self._streams: dict[int, InStream] = {}
+        self._open: dict[int, InStream] = {}
+        self._unread: set[InStream] = set()
+        """Those with chunks that wait; the sender may have ended them long ago, and used their ids again."""
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def __len__(self) -> int:
-        return len(self._streams)
-
     def add(self, ref: int, stream: InStream) -> None:
         """A stream whose chunks will come."""
-        self._streams[ref] = stream
+        self._open[ref] = stream
+
+    def forget(self, ref: int) -> None:
+        """No chunk of this one will come any more."""
+        del self._open[ref]
 
     def push(self, ref: int, frame: BinaryFrame) -> None:
         """Hand a frame to its stream; stop reading when too much waits."""
-        stream = self._streams.pop(ref, None) if frame.final else self._streams.get(ref)
-        if stream is None:
-            return
+        stream = self._open.pop(ref) if frame.final else self._open[ref]
         self._bytes += stream.push(frame)
+        if stream.waiting_bytes:
+            self._unread.add(stream)
         if self._bytes > HIGH_BYTES and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.patience, self._check)
             self._pause()
-            self._timer = asyncio.get_running_loop().call_later(self._patience, self._check)
 
-    def took(self, size: int) -> None:
+    def took(self, stream: InStream, size: int) -> None:
         """A handler has read; read the connection again once there is room."""
         self._bytes -= size
+        if not stream.waiting_bytes:
+            self._unread.discard(stream)
         if self._timer is not None and self._bytes <= LOW_BYTES:
             self._timer.cancel()
             self._timer = None
@@ -219,12 +244,12 @@ class Inflow:
 
     def lose(self, ref: int, error: FramehubError) -> None:
         """One stream is cut off."""
-        if stream := self._streams.pop(ref, None):
+        if stream := self._open.pop(ref, None):
             stream.lose(error)
 
     def close(self, error: FramehubError) -> None:
         """All of them are."""
-        for ref in list(self._streams):
+        for ref in list(self._open):
             self.lose(ref, error)
         if self._timer is not None:
             self._timer.cancel()
@@ -232,10 +257,8 @@ class Inflow:
 
     def _check(self) -> None:
         """Too much has waited for long: whoever did not read loses its stream, the others go on."""
-        oldest = monotonic() - self._patience
-        for stream in list(self._streams.values()):
-            if stream.waiting_bytes and stream.read_at <= oldest:
-                stream.abort()
-                stream.drop()
+        oldest = monotonic() - self.patience
+        for stream in [stream for stream in self._unread if stream.waiting_since <= oldest]:
+            stream.discard(StreamAborted(f"nobody read this stream for {self.patience:g} s"))
         if self._timer is not None:
-            self._timer = asyncio.get_running_loop().call_later(self._patience / 4, self._check)
+            self._timer = asyncio.get_running_loop().call_later(self.patience / 4, self._check)

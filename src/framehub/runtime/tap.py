@@ -86,12 +86,14 @@ class LinkTap:
         error: str | None = None,
         parent: bytes = NO_ID,
     ) -> None:
-        """Record one frame that went ``IN`` or ``OUT``."""
+        """Record one frame that went ``IN`` or ``OUT``; labels belong to frames that can have a payload."""
         ref = key = code = payload_at = payload_bytes = files = -1
         if isinstance(frame, ServiceFrame):
             ref, code = frame.ref, frame.code
+            endpoint, error, parent = None, None, NO_ID
         elif isinstance(frame, BinaryFrame):
             ref = frame.ref
+            endpoint, error, parent = None, None, NO_ID
             if frame.key is not None:
                 key = frame.key
         else:

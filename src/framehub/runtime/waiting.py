@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import UNSET
 
 from framehub.codes import Service
-from framehub.errors import FramehubError, RemoteProtocolError, RequestAborted, RequestTimeout
+from framehub.errors import FramehubError, RemoteProtocolError, RequestAborted, RequestTimeout, StreamAborted
 from framehub.mfp.envelope import Envelope
 from framehub.mfp.events import (
     Acknowledged,
@@ -27,14 +27,16 @@ class Waiting:
         self._loop = asyncio.get_running_loop()
         self._replies: dict[int, asyncio.Future[Reply]] = {}
         self._acks: dict[int, asyncio.Future[None]] = {}
+        self._about: dict[int, int] = {}
         self._pongs: dict[int, asyncio.Future[float]] = {}
 
     def for_reply(self, id_: int) -> asyncio.Future[Reply]:
         """Wait for the answer to a request."""
         return self._replies.setdefault(id_, self._loop.create_future())
 
-    def for_ack(self, id_: int) -> asyncio.Future[None]:
-        """Wait until the peer has received a frame."""
+    def for_ack(self, id_: int, *, about: int) -> asyncio.Future[None]:
+        """Wait until the peer has received a frame that is, or belongs to, the message ``about``."""
+        self._about[id_] = about
         return self._acks.setdefault(id_, self._loop.create_future())
 
     def for_pong(self, id_: int) -> asyncio.Future[float]:
@@ -44,6 +46,7 @@ class Waiting:
     def forget(self, id_: int) -> bool:
         """Wait no longer; true if a reply was still waited for."""
         self._acks.pop(id_, None)
+        self._about.pop(id_, None)
         self._pongs.pop(id_, None)
         return self._replies.pop(id_, None) is not None
 
@@ -72,8 +75,13 @@ class Waiting:
         _settle(self._acks.pop(event.id, None), None)
 
     def refused(self, event: MessageRefused | StreamRefused) -> None:
-        """A message is not taken."""
-        _fail(self._acks.pop(event.id, None), RequestAborted("the peer does not take this message"))
+        """A message is not taken: nobody will acknowledge what belongs to it."""
+        for id_ in [id_ for id_, about in self._about.items() if about == event.id]:
+            if isinstance(event, StreamRefused):
+                error: FramehubError = StreamAborted("the peer wants no more of this stream")
+            else:
+                error = RequestAborted("the peer does not take this message")
+            _fail(self._acks.pop(id_, None), error)
 
     def pong(self, event: PongReceived) -> None:
         """The peer lives."""
@@ -88,6 +96,7 @@ class Waiting:
                     future.set_exception(error)
                     future.exception()  # whoever waited may be gone: nobody else need hear of it
             table.clear()
+        self._about.clear()
 
 
 def _settle(future: asyncio.Future[Any] | None, result: Any) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
-from framehub.runtime.link import LinkOwner
+from framehub.runtime.link import SOFT_BYTES, LinkOwner
 
-SOFT_BYTES = 256 * 1024
-"""Waiting to be sent: above this we stop producing, and a listener stops reading from that peer."""
+PROVOKED_BYTES = 2 * SOFT_BYTES
+"""Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
 HARD_BYTES = 1024 * 1024
 """Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
 MAX_FRAGMENTS = 1_024
@@ -126,8 +126,6 @@ class WebSocketLink(WSListener):
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
         self.full = True
-        if self._listening:
-            self.pause("slow")
         if self._owner:
             self._owner.link_full()
 
@@ -174,6 +172,9 @@ class WebSocketLink(WSListener):
         transport = self._transport
         if transport is None:
             return
-        if transport.underlying_transport.get_write_buffer_size() > HARD_BYTES + self._max_bytes:
+        waiting = transport.underlying_transport.get_write_buffer_size()
+        if waiting > PROVOKED_BYTES and self._listening:
+            self.pause("slow")
+        if waiting > HARD_BYTES + self._max_bytes:
             self._closing = (CloseCode.POLICY, "the peer does not read")
             transport.disconnect(False)

@@ -1,0 +1,33 @@
+"""One timer that rings at the next deadline of a machine."""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+
+
+class Alarm:
+    """Rings once for each deadline set; a later deadline waits until the earlier one has rung."""
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._timer: asyncio.TimerHandle | None = None
+        self._at = 0.0
+
+    def set(self, deadline: float | None) -> None:
+        """Ring at ``deadline``, unless an earlier one is set."""
+        if deadline is None or (self._timer is not None and self._at <= deadline):
+            return
+        self.cancel()
+        self._at = deadline
+        delay = max(0.0, deadline - monotonic())
+        self._timer = asyncio.get_running_loop().call_later(delay, self._rings)
+
+    def cancel(self) -> None:
+        """Do not ring."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _rings(self) -> None:
+        self._timer = None
+        self._ring()

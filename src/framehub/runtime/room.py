@@ -1,0 +1,43 @@
+"""Whose turn it is to send while a link is full: first come, first served, a frame at a time."""
+
+import asyncio
+from collections import deque
+
+
+class Room:
+    """Room on a link. A stream that always has more to send goes to the end of the queue with each frame."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._free = True
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._calling = False
+
+    async def turn(self) -> None:
+        """Wait until there is room and everybody who came earlier has had a turn."""
+        if self._free and not self._queue:
+            return
+        called = self._loop.create_future()
+        self._queue.append(called)
+        await called
+
+    def full(self) -> None:
+        """The link takes no more for now."""
+        self._free = False
+
+    def ready(self) -> None:
+        """The link takes more."""
+        self._free = True
+        if not self._calling:
+            self._call_next()
+
+    def _call_next(self) -> None:
+        """Call one, and the next one only after that one has sent: its frame may fill the link again."""
+        self._calling = False
+        while self._free and self._queue:
+            called = self._queue.popleft()
+            if not called.done():  # whoever was cancelled has left
+                called.set_result(None)
+                self._calling = True
+                self._loop.call_soon(self._call_next)
+                return
