@@ -94,7 +94,21 @@ class Step(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     now: float | None = None
     side: Side | None = None
-    does: Literal["request", "message", "file", "respond", "refuse", "cancel", "ping"] | None = None
+    does: (
+        Literal[
+            "request",
+            "message",
+            "file",
+            "chunk",
+            "respond",
+            "refuse",
+            "cancel",
+            "give_up",
+            "abort_stream",
+            "ping",
+        ]
+        | None
+    ) = None
     with_: dict[str, Any] = msgspec.field(default_factory=dict, name="with")
     gives: Any = msgspec.UNSET
     fails: str | None = None

@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 
 from framehub import errors
 from framehub.codes import Service
-from framehub.errors import LocalProtocolError, RemoteProtocolError
+from framehub.errors import LocalProtocolError, RemoteProtocolError, StreamAborted
 from framehub.mfp import plain
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.connection import Connection
@@ -86,7 +86,7 @@ class Replay:
             arguments["now"] = self.now
         method = getattr(self.machines[step.side], step.does)
         if step.fails is not None:
-            with pytest.raises(LocalProtocolError, match=step.fails):
+            with pytest.raises((LocalProtocolError, StreamAborted), match=step.fails):
                 method(**arguments)
             return
         result = method(**arguments)

@@ -2,12 +2,13 @@
 
 from collections import deque
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from framehub.codes import Service
-from framehub.errors import LimitExceeded
+from framehub.codes import BinaryKind, Service
+from framehub.errors import LimitExceeded, StreamAborted
 from framehub.ids import LAST
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.connection import Connection
@@ -20,6 +21,10 @@ from framehub.mfp.events import (
     RequestFailed,
     RequestReceived,
     ResponseReceived,
+    StreamChunk,
+    StreamLost,
+    StreamOpened,
+    StreamRefused,
 )
 from framehub.mfp.frames import BinaryFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.outbox import Outgoing
@@ -27,7 +32,13 @@ from framehub.mfp.settings import Settings
 
 both = st.integers(0, 1)
 acks = st.booleans()
-LIMITS = {"max_requests": 3, "max_announced": 2, "max_waiting_bytes": 12, "max_files": 4}
+LIMITS = {
+    "max_requests": 3,
+    "max_announced": 2,
+    "max_waiting_bytes": 12,
+    "max_files": 4,
+    "max_streams": 2,
+}
 
 
 class Side:
@@ -42,6 +53,10 @@ class Side:
         """The peer's requests without an end, and the exchange of each."""
         self.sets: dict[int, list[int]] = {}
         self.pings: set[int] = set()
+        self.streams: dict[int, int] = {}
+        """Our open streams by id, and how many chunks went out on each."""
+        self.inflow: dict[int, int] = {}
+        """The peer's open streams by id, and how many chunks came."""
 
     def settle(self, id_: int, exchange: int) -> None:
         assert self.asked.pop(id_) == exchange, "settled twice, or in another exchange"
@@ -62,6 +77,25 @@ class Side:
             assert [key for key, _ in event.frame.files] == list(event.frame.expected)
         elif isinstance(event, PongReceived):
             self.pings.remove(event.id)
+        else:
+            self.handle_stream(event)
+
+    def handle_stream(self, event: Event) -> None:
+        if isinstance(event, StreamOpened):
+            assert event.frame.id not in self.inflow
+            self.inflow[event.frame.id] = 0
+        elif isinstance(event, StreamChunk):
+            frame = event.frame
+            assert frame.ref in self.inflow, "a chunk before the opening, after the end or after an abort"
+            if frame.kind is not BinaryKind.NONE:
+                assert frame.data == b"%d" % self.inflow[frame.ref], "in order, none twice, none left out"
+                self.inflow[frame.ref] += 1
+            if frame.final:
+                del self.inflow[frame.ref]
+        elif isinstance(event, StreamLost):
+            del self.inflow[event.ref]
+        elif isinstance(event, StreamRefused):
+            del self.streams[event.id]
 
     def flush(self) -> list[Outgoing]:
         """Put what the machine wants to send on the wire."""
@@ -149,6 +183,62 @@ class TwoConnections(RuleBasedStateMachine):
         (sent,) = me.flush()
         me.settle(id_, sent.exchange)
 
+    @rule(side=both, ack=acks)
+    def open_stream(self, side: int, ack: bool) -> None:
+        me = self.sides[side]
+        try:
+            me.streams[me.machine.message(b"", streaming=True, need_ack=ack)] = 0
+        except LimitExceeded:
+            assert len(me.streams) == LIMITS["max_streams"]
+        me.flush()
+
+    @precondition(lambda self: self.who("streams"))
+    @rule(
+        ack=acks,
+        key=st.sampled_from([None, 0]),
+        end=st.sampled_from(["", "", "bytes", "bare"]),
+        data=st.data(),
+    )
+    def send_chunk(self, ack: bool, key: int | None, end: str, data: st.DataObject) -> None:
+        me = data.draw(st.sampled_from(self.who("streams")))
+        ref = data.draw(st.sampled_from(sorted(me.streams)))
+        if end == "bare":
+            me.machine.chunk(ref, b"", final=True, need_ack=ack)
+        else:
+            me.machine.chunk(ref, b"%d" % me.streams[ref], key=key, final=end != "", need_ack=ack)
+        me.streams[ref] += 1
+        if end:
+            del me.streams[ref]
+            self.is_over(me, ref)
+        me.flush()
+
+    @precondition(lambda self: self.who("streams"))
+    @rule(data=st.data())
+    def give_up_stream(self, data: st.DataObject) -> None:
+        me = data.draw(st.sampled_from(self.who("streams")))
+        ref = data.draw(st.sampled_from(sorted(me.streams)))
+        assert me.machine.give_up(ref)
+        del me.streams[ref]
+        self.is_over(me, ref)
+        me.flush()
+
+    def is_over(self, me: Side, ref: int) -> None:
+        """Nothing of a stream that is over can be sent."""
+        assert not me.machine.give_up(ref)
+        with pytest.raises(StreamAborted):
+            me.machine.chunk(ref, b"")
+
+    @precondition(lambda self: self.who("inflow"))
+    @rule(data=st.data())
+    def abort_stream(self, data: st.DataObject) -> None:
+        me = data.draw(st.sampled_from(self.who("inflow")))
+        ref = data.draw(st.sampled_from(sorted(me.inflow)))
+        assert me.machine.abort_stream(ref)
+        assert not me.machine.abort_stream(ref)
+        del me.inflow[ref]
+        (sent,) = me.flush()
+        assert isinstance(sent.frame, ServiceFrame)
+
     @rule(side=both)
     def ping(self, side: int) -> None:
         self.sides[side].pings.add(self.sides[side].machine.ping(self.now))
@@ -222,6 +312,8 @@ class TwoConnections(RuleBasedStateMachine):
             assert len(me.asked) <= LIMITS["max_requests"]
             assert len(me.open) <= LIMITS["max_requests"]
             assert len(me.machine._announced) <= LIMITS["max_announced"]
+            assert len(me.machine._streams) == len(me.inflow) <= LIMITS["max_streams"]
+            assert len(me.machine._telling._streams) == len(me.streams) <= LIMITS["max_streams"]
             assert me.machine._announced._bytes <= LIMITS["max_waiting_bytes"]
             assert me.machine.ignored == 0
 
@@ -229,11 +321,18 @@ class TwoConnections(RuleBasedStateMachine):
         """In the end all is settled, and nothing is left."""
         if not hasattr(self, "sides"):
             return
+        self.calm()
+        for me in self.sides:
+            for ref in list(me.streams):
+                me.machine.chunk(ref, b"", final=True)
+                del me.streams[ref]
+            me.flush()
         for _ in range(3):
             self.calm()
             self.wait(200.0)
         for me in self.sides:
             assert (me.asked, me.open, me.pings, len(me.wire)) == ({}, {}, set(), 0)
+            assert (me.streams, me.inflow) == ({}, {})
             assert me.machine.pending == 0
             me.machine.close()
             assert me.machine.pending == 0

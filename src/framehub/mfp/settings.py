@@ -30,7 +30,7 @@ class Settings:
     max_waiting_bytes: int = 16 * MIB
     """Bytes of announced files held until their message is whole."""
     progress_timeout: float = 30.0
-    """Seconds an announced message may go without a new file."""
+    """Seconds an announced message may go without a new file, a stream that holds us up unread."""
     remembered: int = 4_096
     """Finished ids remembered on each side, so that what comes late is told from what never was."""
 

@@ -6,6 +6,7 @@ import pytest
 
 from framehub.codes import BinaryKind, Service
 from framehub.mfp.announced import Announced
+from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ServiceFrame
 from framehub.mfp.outbox import Outbox
@@ -22,7 +23,8 @@ class Shelf:
         settings = Settings(**limits, progress_timeout=10.0)
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(8)
-        self.announced = Announced(settings, self.outbox, self.past)
+        self.dropped = Dropped(settings, self.outbox, self.past)
+        self.announced = Announced(settings, self.dropped, self.past)
 
     def open(self, id_: int = 7, keys: tuple[int, ...] = KEYS, now: float = 0.0) -> None:
         self.announced.opened(MessageFrame(id=id_, payload=b"p", expected=keys), id_ * 10, now)
@@ -31,7 +33,7 @@ class Shelf:
         self, key: int, data: bytes = b"", *, ref: int = 7, final: bool = False, now: float = 0.0
     ) -> MessageReceived | MessageLost | None:
         frame = BinaryFrame(id=99, ref=ref, kind=BinaryKind.EXPECTED, key=key, data=data, final=final)
-        return self.announced.received(frame, self.announced.exchange(ref) or self.past.get(ref), now)
+        return self.announced.received(frame, now)
 
     def sent(self) -> list[Frame]:
         return [outgoing.frame for outgoing in self.outbox.drain()]
@@ -59,27 +61,16 @@ def test_every_file_renews_the_time() -> None:
     assert shelf.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=7)]
 
 
-def test_after_our_abort_what_is_under_way_is_swallowed_up_to_the_last() -> None:
-    """[MFP-8.4.4]"""
+@pytest.mark.parametrize("final", [False, True])
+def test_after_our_abort_what_is_under_way_is_swallowed(final: bool) -> None:
+    """[MFP-8.4.4] A wrong last file leaves nothing to swallow."""
     shelf = Shelf()
     shelf.open()
-    assert isinstance(shelf.file(9), MessageLost)
+    assert isinstance(shelf.file(9, final=final), MessageLost)
+    assert (7 in shelf.announced, shelf.announced.exchange(7)) == (False, 0)
     shelf.sent()
-    assert shelf.announced.exchange(7) == 70
-    shelf.file(4)
-    shelf.file(2, final=True)
-    assert shelf.sent() == []
-    shelf.file(2, final=True)
-    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
-
-
-def test_a_wrong_last_file_leaves_nothing_to_swallow() -> None:
-    shelf = Shelf()
-    shelf.open()
-    shelf.file(9, final=True)
-    shelf.sent()
-    shelf.file(4)
-    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
+    shelf.dropped.late(BinaryFrame(id=99, ref=7, final=False), 70)
+    assert shelf.sent() == ([ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)] if final else [])
 
 
 @pytest.mark.parametrize("size", [5, 6])
@@ -127,22 +118,11 @@ def test_a_sender_may_give_up_what_is_whole_waiting_or_unknown() -> None:
     assert shelf.sent() == []
 
 
-def test_an_id_used_anew_is_no_longer_swallowed() -> None:
-    """[MFP-8.4.4]"""
-    shelf = Shelf()
-    shelf.announced.refuse(7, 70)
-    shelf.announced.forget(7)
-    shelf.sent()
-    shelf.file(4)
-    assert shelf.sent() == [ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)]
-
-
 def test_clearing_forgets_messages_bytes_and_deadlines() -> None:
     shelf = Shelf(max_waiting_bytes=5)
     shelf.open()
     shelf.file(4, b"xxxxx")
-    shelf.announced.refuse(9, 90)
     shelf.announced.clear()
-    assert (len(shelf.announced), shelf.announced.due(99.0), shelf.announced.exchange(9)) == (0, [], 0)
+    assert (len(shelf.announced), shelf.announced.due(99.0), shelf.announced.exchange(7)) == (0, [], 0)
     shelf.open()
     assert shelf.file(4, b"xxxxx") is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from framehub.codes import Service
+from framehub.codes import BinaryKind, Service
 from framehub.errors import (
     ConnectionClosed,
     LimitExceeded,
@@ -20,6 +20,7 @@ from framehub.mfp.events import (
     RequestFailed,
     RequestReceived,
     ResponseReceived,
+    StreamChunk,
 )
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.outbox import FRAME_OVERHEAD
@@ -211,7 +212,9 @@ def test_closing_forgets_everything_and_ends_sending() -> None:
     machine.ping(0.0)
     machine.take(RequestFrame(id=1))
     machine.take(MessageFrame(id=2, expected=(1,)))
-    assert machine.pending == 6
+    machine.take(MessageFrame(id=3, streaming=True))
+    machine.message(b"", streaming=True)
+    assert machine.pending == 8
     machine.close()
     assert (machine.pending, machine.next_deadline, machine.drain(), machine.tick(99.0)) == (0, None, [], [])
     with pytest.raises(ConnectionClosed):
@@ -240,6 +243,28 @@ def test_what_nobody_waits_for_any_more_is_forgotten_and_its_late_answer_ignored
         late = ours.receive(codec.encode(ServiceFrame(id=7, code=Service.ACK, ref=ref)), 1.0)
         assert (late.exchange, late.event) == (exchange, None)
     assert ours.ignored == 0
+
+
+def test_a_stream_that_is_given_up_waits_for_no_ack_of_its_opening() -> None:
+    """[MFP-8.6.5]"""
+    machine = Machine()
+    ref = machine.message(b"", streaming=True, need_ack=True)
+    assert machine.give_up(ref)
+    assert not machine.give_up(ref)
+    assert machine.sent()[1:] == [ServiceFrame(id=2, code=Service.ABORT, ref=ref, own=True)]
+    assert machine.pending == 0
+
+
+def test_every_frame_of_a_stream_has_its_exchange() -> None:
+    """[MFP-8.6.1]"""
+    machine = Machine()
+    machine.message(b"other")
+    machine.take(MessageFrame(id=7, streaming=True))
+    chunk = BinaryFrame(id=8, ref=7, kind=BinaryKind.STREAMING, key=0, data=b"x", final=False, need_ack=True)
+    assert machine.take(chunk) == Received(chunk, 2, StreamChunk(chunk, 2))
+    assert machine.abort_stream(7)
+    assert machine.take(chunk) == Received(chunk, 2, None)
+    assert [outgoing.exchange for outgoing in machine.drain()] == [1, 2, 2, 2]
 
 
 def test_an_announced_message_is_telling_until_it_is_refused() -> None:

@@ -52,6 +52,7 @@ def test_the_hello_tells_version_checksums_time_limits_and_link() -> None:
             "files": 3,
             "requests": 1024,
             "announced": 64,
+            "streams": 64,
             "waiting_bytes": 2**24,
         },
         "link": "ab",

@@ -339,6 +339,7 @@ async def test_a_writer_to_nobody_learns_it() -> None:
 
 
 async def test_a_lost_link_is_told_after_what_had_come(caplog: pytest.LogCaptureFixture) -> None:
+    """[MFP-8.6.11]"""
     taker = Taker()
     taker.go.clear()
     client, server = pair(theirs=taker.app)
@@ -359,7 +360,7 @@ async def test_a_lost_link_is_told_after_what_had_come(caplog: pytest.LogCapture
 
 
 async def test_a_stream_that_has_ended_survives_the_link() -> None:
-    """A client sends all, ends the stream and goes: the handler reads everything."""
+    """[MFP-8.6.11] A client sends all, ends the stream and goes: the handler reads everything."""
     taker = Taker()
     taker.go.clear()
     client, server = pair(theirs=taker.app)
@@ -437,6 +438,7 @@ async def test_aborting_what_was_read_to_the_end_changes_nothing() -> None:
 
 
 async def test_reading_stops_above_the_high_mark_and_goes_on_below_the_low_one() -> None:
+    """[MFP-8.6.9]"""
     taker = Taker()
     taker.go.clear()
     peer, wire = alone(taker.app)
@@ -500,7 +502,7 @@ async def test_empty_chunks_are_not_free() -> None:
 
 @pytest.mark.parametrize("last", ["nothing", "ended", "given up"])
 async def test_a_handler_that_never_reads_loses_its_stream_and_the_connection_goes_on(last: str) -> None:
-    """Also when all of it has come: what waits still holds up the connection."""
+    """[MFP-8.6.10] Also when all of it has come: what waits still holds up the connection."""
     taker = Taker()
     taker.go.clear()
     peer, wire = alone(taker.app, progress_timeout=0.05)
