@@ -30,9 +30,9 @@ def test_names_say_what_is_inside(root: Path) -> None:
 
 
 def test_every_module_has_its_unit_test(root: Path) -> None:
-    """src/framehub/mfp/codec.py has tests/unit/mfp/test_codec.py; what needs Spark may have tests/spark/test_*.py.
+    """src/framehub/mfp/codec.py has tests/unit/mfp/test_codec.py.
 
-    The command line is tested from outside.
+    What needs Spark may have tests/spark/test_*.py instead; the command line is tested from outside.
     """
     package = root / "src" / "framehub"
     missing = set()

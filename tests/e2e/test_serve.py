@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import shlex
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import framehub
 
-from .conftest import Cli, Serve
+from .conftest import FRAMEHUB, Cli, Serve
 
 APP = ("--app", "framehub.gateway.sample:endpoints")
 
@@ -115,6 +117,27 @@ def test_wrong_usage_is_exit_2_and_names_the_right_command(cli: Cli) -> None:
     assert done.returncode == 2
     assert "Did you mean 'serve'?" in done.stderr
     assert cli("serve", "--port", "7").returncode == 2
+
+
+def test_output_that_goes_nowhere_is_no_traceback(cli: Cli, tmp_path: Path) -> None:
+    assert cli("journal", "generate", "j", "--frames", "2000", "--seed", "1").returncode == 0
+    for args, code in ((["journal", "cat", "j"], 0), (["--help"], 0)):
+        gone = subprocess.run(
+            f"{shlex.join([FRAMEHUB, *args])} | true; exit ${{PIPESTATUS[0]}}",
+            shell=True,
+            executable="/bin/bash",
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert (gone.returncode in (code, 1), gone.stderr) == (True, "")
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [FRAMEHUB, *args], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
+            )
+        assert done.returncode == 1
+        assert done.stderr == "Error: output: No space left on device\n"
 
 
 def test_every_command_has_help(cli: Cli) -> None:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from framehub.journal import reader
+from framehub.journal.generate import generate
 from framehub.journal.record import ROW_SCHEMA
 from framehub.pipeline import session
 from framehub.pipeline.schemas import journal_schema
@@ -95,6 +97,32 @@ def with_envelope(kind: str, payload: bytes | str | dict[str, Any], **fields: An
 @pytest.fixture(scope="session")
 def envelope() -> Callable[..., Row]:
     return with_envelope
+
+
+@pytest.fixture
+def two_nodes(tmp_path: Path) -> Path:
+    """Two nodes, sealed segments and an open one each, under a name that is a pattern to Spark."""
+    root = tmp_path / "a {b,c} [d] *"
+    for number, node in enumerate(("north", "south")):
+        generate(root / node, frames=6000, seed=number, node=node, segment_bytes=1_000_000)
+        kinds = {part.kind for part in reader.snapshot(root / node)}
+        assert kinds == {"parquet", "blocks"}
+    return root
+
+
+def _by_place(table: pa.Table) -> pa.Table:
+    return table.sort_by([("node", "ascending"), ("seq", "ascending")])
+
+
+@pytest.fixture(scope="session")
+def holds_all_of() -> Callable[[DataFrame, Path], bool]:
+    """Whether a DataFrame is exactly what the journal's own reader reads."""
+
+    def same(frame: DataFrame, path: Path) -> bool:
+        want = _by_place(pa.Table.from_batches(reader.read(path)))
+        return bool(_by_place(frame.toArrow()).cast(want.schema).equals(want))
+
+    return same
 
 
 @pytest.fixture(scope="session")

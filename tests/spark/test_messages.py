@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, functions
 
-from framehub.pipeline import endpoint, messages
+from framehub.pipeline import messages
 from framehub.pipeline.schemas import MESSAGES, check, shape
 
 pytestmark = pytest.mark.spark
@@ -113,42 +113,3 @@ def test_files_have_names_from_the_envelope_and_sizes_from_the_map(
     assert streamed == [Row(key=4294967295, name="cat.png", type="image/png", bytes=None)]
     assert [file["key"] for file in odd] == [None, 1, None, 2]
     assert none == []
-
-
-def test_an_endpoint_is_typed_columns(journal_of: JournalOf, envelope: Envelope) -> None:
-    journal = journal_of(
-        [
-            envelope("message", {"endpoint": "chat", "data": {"text": "hi", "room": "a", "n": 1}}, user=3),
-            envelope("request", {"endpoint": "chat", "data": {"text": 5, "n": "no number"}}),
-            envelope("message", {"endpoint": "chat", "data": "no object"}),
-            envelope("response", {"endpoint": "chat", "data": {"text": "an answer"}}, ref=2, direction="out"),
-            envelope("message", {"endpoint": "other", "data": {"text": "elsewhere"}}),
-            envelope("message", b"chat"),
-        ]
-    )
-    made = endpoint(journal, "chat", "text string, room string, n int")
-    assert made.columns[:5] == ["text", "room", "n", "time", "user"]
-    rows = made.orderBy("seq").select("text", "room", "n", "user", "kind").collect()
-    assert [tuple(row) for row in rows] == [
-        ("hi", "a", 1, 3, "message"),
-        ("5", None, None, 0, "request"),
-        (None, None, None, 0, "message"),
-    ]
-    answers = endpoint(journal, "chat", "text string", kinds=("response",)).collect()
-    assert [row["text"] for row in answers] == ["an answer"]
-
-
-def test_an_endpoint_may_have_our_names_odd_names_and_plain_values(
-    journal_of: JournalOf, envelope: Envelope
-) -> None:
-    data = {"user": "Ada", "it's": {"deep": [1, 2]}}
-    journal = journal_of(
-        [
-            envelope("message", {"endpoint": "a", "data": data}, user=4),
-            envelope("message", {"endpoint": "b", "data": 17}),
-        ]
-    )
-    (row,) = endpoint(journal, "a", "user string, `it's` struct<deep: array<int>>").collect()
-    assert (row["user"], row["frame_user"], row["it's"]) == ("Ada", 4, Row(deep=[1, 2]))
-    (value,) = endpoint(journal, "b", "bigint").collect()
-    assert value["value"] == 17

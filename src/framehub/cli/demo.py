@@ -67,7 +67,9 @@ def _start(journal: Path) -> tuple["subprocess.Popen[str]", str]:
     command += ["--listen", f"127.0.0.1:{_free_port()}", "--journal", str(journal), "--node", "demo"]
     # Its log goes to a file: the sample has a handler that fails on purpose.
     with (journal.parent / "gateway.log").open("w") as log:
-        gateway = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)  # noqa: S603
+        gateway = subprocess.Popen(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        )
     assert gateway.stdout is not None
     line = gateway.stdout.readline()
     if not line.startswith("ready"):

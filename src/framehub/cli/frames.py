@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from framehub.cli.rows import printable
 from framehub.errors import LocalProtocolError, MalformedFrame
 from framehub.mfp import codec, envelope, plain
 from framehub.mfp.checksum import ALGORITHMS, MODES, Checksums
@@ -75,7 +76,8 @@ def decode_mfp(frame: str, as_json: bool, mode: Any, algorithm: Any) -> None:
         if as_json:
             click.echo(json.dumps(plain.to_plain(decoded)))
         else:
-            click.echo("\n".join(_explain(decoded, data)))
+            for line in _explain(decoded, data):
+                click.echo(printable(line))
     if failed:
         sys.exit(1)
 

@@ -1,5 +1,6 @@
 """``framehub``: one command, one file per group; each is imported only when it is used."""
 
+import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -53,10 +54,22 @@ class LazyGroup(click.Group):
         except FramehubError as exc:
             click.ClickException(str(exc)).show()
             ctx.exit(exc.exit_code)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """A terminal or file that takes no more output is no reason for a traceback."""
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
         except BrokenPipeError:
-            # `framehub journal cat | head`: the reader has seen enough.
-            sys.stderr.close()
-            ctx.exit(0)
+            status = 0  # `framehub journal cat | head`: the reader has seen enough
+        except OSError as exc:
+            click.echo(f"Error: {exc.filename or 'output'}: {exc.strerror or exc}", err=True)
+            status = 1
+        # Python must not try again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(status)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -72,11 +72,10 @@ async def _run(settings: GatewaySettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, gateway.stop)
-    await gateway.start()
-    click.echo(gateway.ready_line)
-    await gateway.wait()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.remove_signal_handler(number)  # a second one ends it at once
-    await gateway.close()
+    async with gateway:
+        click.echo(gateway.ready_line)
+        await gateway.wait()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)  # a second one ends it at once
     if gateway.failure:
         raise FramehubError(str(gateway.failure))

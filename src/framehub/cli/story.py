@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from framehub.cli.rows import printable
 from framehub.codes import Service
 from framehub.report.story import Story, tell
 
@@ -28,7 +29,8 @@ def story(exchange: str, journal: Path, tables: Path | None, as_json: bool) -> N
     if as_json:
         click.echo(json.dumps(_plain(found), default=str))
     else:
-        click.echo("\n".join(_lines(found, has_tables=tables is not None)))
+        for line in _lines(found, has_tables=tables is not None):
+            click.echo(printable(line))
 
 
 def _plain(found: Story) -> dict[str, Any]:

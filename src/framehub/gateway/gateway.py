@@ -53,21 +53,20 @@ class Gateway:
             tap = Tap(self._writer, on_full=self._pause)
             for damage in (*self._writer.recovery.cut, *self._writer.recovery.damages):
                 log.warning("journal: %s", damage)
-        host, port = split_address(settings.listen)
-        bracketed = f"[{host}]" if ":" in host else host
-        self._listener = Listener(
-            f"ws://{bracketed}:{port}/mfp",
-            endpoints,
-            settings=settings.mfp,
-            tap=tap,
-            origins=settings.origins,
-        )
         try:
+            self._listener = self._listen(endpoints, tap)
             await self._listener.start()
-        except FramehubError:
+        except BaseException:
             if self._writer:
                 self._writer.close(seal=False)
             raise
+
+    def _listen(self, endpoints: Endpoints, tap: Tap | None) -> Listener:
+        settings = self.settings
+        host, port = split_address(settings.listen)
+        bracketed = f"[{host}]" if ":" in host else host
+        url = f"ws://{bracketed}:{port}/mfp"
+        return Listener(url, endpoints, settings=settings.mfp, tap=tap, origins=settings.origins)
 
     @property
     def ready_line(self) -> str:

@@ -1,11 +1,11 @@
 """What one gateway is told: addresses, app, journal."""
 
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from framehub.errors import ConfigError
 from framehub.mfp.settings import Settings
+from framehub.runtime.listen import is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:7400"
 
@@ -47,16 +47,6 @@ def split_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-    if not colon or not host or not port.isdigit() or int(port) > 65_535:
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
         raise ConfigError(f"address {address!r}: want HOST:PORT, like {DEFAULT_LISTEN}")
     return host, int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,11 +1,15 @@
 """A Spark session that works out of the box: Java found, loopback only, UTC, quiet."""
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -59,12 +63,9 @@ def session(
     try:
         _start(SparkConf().setAll(list(settings.items())), log)
         return SparkSession.builder.getOrCreate()
-    except (PySparkException, OSError) as exc:
-        raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
-    except Exception as exc:
-        # py4j wraps what the JVM threw; its first line is the reason.
-        if type(exc).__module__.partition(".")[0] != "py4j":
-            raise
+    except (PySparkException, Py4JError, OSError) as exc:
+        if (half_started := SparkContext._active_spark_context) is not None:
+            half_started.stop()
         raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
 
 
@@ -86,10 +87,35 @@ def running(master: str | None = None) -> SparkSession | None:
 
 def _start(conf: SparkConf, log: Path | None) -> None:
     gateway = None
-    if SparkContext._gateway is None and log is not None:
-        with log.open("wb") as file:
+    if SparkContext._gateway is None:
+        with ExitStack() as held:
+            file = held.enter_context(log.open("wb")) if log is not None else None
+            held.enter_context(_signals_wait())
             gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
     SparkContext(conf=conf, gateway=gateway)
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let Ctrl-C wait until the JVM is up: one left alone while it starts would stay for good.
+
+    It is told where to report by a directory that an interrupted start removes; without it, it hangs.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python runs no signal handlers in this thread
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda signum, _: came.append(signum))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+        for late in dict.fromkeys(came):
+            signal.raise_signal(late)
 
 
 def is_local(master: str) -> bool:
@@ -145,7 +171,10 @@ def heap_bytes() -> int:
 
 
 def _reason(exc: BaseException, log: Path | None) -> str:
-    said = next((line for line in str(exc).splitlines() if line.strip()), type(exc).__name__)
+    lines = [line.removeprefix(": ").strip() for line in str(exc).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        del lines[0]  # which of its own methods failed helps nobody
+    said = lines[0] if lines else type(exc).__name__
     last = _last_line(log)
     return f"{said} ({last}; see {log})" if last else said
 

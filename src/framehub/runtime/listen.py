@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from ipaddress import ip_address
 from ssl import SSLContext
 from types import TracebackType
 from urllib.parse import urlsplit
@@ -58,6 +59,7 @@ class Listener:
         self._ssl = ssl
         self._server: asyncio.Server | None = None
         self._draining = False
+        self._paused = False
 
     @property
     def url(self) -> str:
@@ -83,8 +85,9 @@ class Listener:
                 max_frame_size=self._settings.max_frame_bytes,
                 read_buffer_init_size=4096,
             )
-        except OSError as exc:
-            raise ConfigError(f"cannot listen on {self.url}: {exc.strerror or exc}") from exc
+        except (OSError, UnicodeError) as exc:
+            reason = getattr(exc, "strerror", None) or exc
+            raise ConfigError(f"cannot listen on {self.url}: {reason}") from exc
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self, *, drain: float = DRAIN_SECONDS) -> None:
@@ -102,11 +105,15 @@ class Listener:
 
     def pause(self) -> None:
         """Stop reading from everybody: what is recorded cannot be written as fast as it comes."""
+        if self._paused:
+            return
+        self._paused = True
         for peer in self.peers:
             peer.pause_reading()
 
     def resume(self) -> None:
         """Read again."""
+        self._paused = False
         for peer in self.peers:
             peer.resume_reading()
 
@@ -131,7 +138,7 @@ class Listener:
         if self._draining:
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
         origin = request.headers.get("Origin")
-        if origin is not None and not self._is_allowed(origin, request.headers.get("Host", "")):
+        if origin is not None and origin not in self._origins | self._own_origins:
             return _refusal(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
         offered = [
             name.strip()
@@ -152,9 +159,11 @@ class Listener:
         headers = {"Sec-WebSocket-Protocol": name} if name else None
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
 
-    def _is_allowed(self, origin: str, host: str) -> bool:
-        """A page may connect to where it came from; anything else is a list."""
-        return origin in self._origins or origin in (f"http://{host}", f"https://{host}")
+    @property
+    def _own_origins(self) -> set[str]:
+        """Pages that this address could have served. What a request calls its host proves nothing."""
+        names = {self.host, "localhost", "127.0.0.1", "[::1]"} if is_loopback(self.host) else {self.host}
+        return {f"{scheme}://{name}:{self.port}" for scheme in ("http", "https") for name in names}
 
     def _own(self, link: WebSocketLink, settings: Settings, *, greet: bool) -> Peer:
         link_id = secrets.token_bytes(8)
@@ -168,6 +177,8 @@ class Listener:
         )
         self.peers.add(peer)
         peer.closed.add_done_callback(lambda _: self.peers.discard(peer))
+        if self._paused:
+            peer.pause_reading()
         if greet:
             peer.greet(HELLO, hello(settings, link=link_id.hex()))
         return peer
@@ -183,6 +194,16 @@ def listen(
 ) -> Listener:
     """Serve ``endpoints`` at ``ws://HOST:PORT/PATH`` (port 0 picks a free one) inside ``async with``."""
     return Listener(url, endpoints, settings=settings, origins=origins, ssl=ssl)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _refusal(status: HTTPStatus, text: str) -> WSUpgradeResponseWithListener:

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError
-from framehub.gateway.settings import GatewaySettings, is_loopback, split_address
+from framehub.gateway.settings import GatewaySettings, split_address
+from framehub.runtime.listen import is_loopback
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def test_an_address_is_host_and_port(address: str, want: tuple[str, int]) -> Non
 
 
 @pytest.mark.parametrize(
-    "address", ["", "7400", "127.0.0.1", "127.0.0.1:", ":7400", "h:65536", "h:-1", "h:x"]
+    "address", ["", "7400", "127.0.0.1", "127.0.0.1:", ":7400", "h:65536", "h:-1", "h:x", "h:²"]
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match="want HOST:PORT"):

@@ -1,9 +1,18 @@
 import os
+import signal
 import sys
+import threading
 
 import pytest
 
-from framehub.pipeline.session import SQL, _prepare_environment, _settings, heap_bytes, is_local
+from framehub.pipeline.session import (
+    SQL,
+    _prepare_environment,
+    _settings,
+    _signals_wait,
+    heap_bytes,
+    is_local,
+)
 
 
 def test_the_driver_asks_for_no_more_than_half_the_machine() -> None:
@@ -34,3 +43,30 @@ def test_local_workers_run_this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     _prepare_environment("local[2]")
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
     assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
+
+
+def test_an_interrupt_waits_until_the_jvm_is_up() -> None:
+    before, steps = signal.getsignal(signal.SIGINT), ["starting"]
+
+    def start() -> None:
+        with _signals_wait():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert steps == ["starting", "started"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_signals_are_left_alone_outside_the_main_thread() -> None:
+    before, seen = signal.getsignal(signal.SIGINT), []
+
+    def elsewhere() -> None:
+        with _signals_wait():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert seen == [before]

@@ -1,5 +1,6 @@
-import multiprocessing
-import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,20 +42,23 @@ def test_a_reader_of_the_one_before_still_finds_it(tmp_path: Path) -> None:
     assert (reader / "frames" / "part.parquet").read_text() == "old"
 
 
-def _die_in_the_middle(out: Path) -> None:
-    with snapshots.locked(out):
-        target = snapshots.begin(out)
-        (target / "frames").mkdir()
-        (out / ".current-abc").symlink_to("snapshots")
-        os._exit(9)
+DIES_IN_THE_MIDDLE = """
+import os, signal, sys
+from pathlib import Path
+from framehub.pipeline import snapshots
+
+out = Path(sys.argv[1])
+with snapshots.locked(out):
+    (snapshots.begin(out) / "frames").mkdir()
+    (out / ".current-abc").symlink_to("snapshots")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def test_a_killed_run_leaves_the_tables_and_is_cleaned_up(tmp_path: Path) -> None:
     whole = make(tmp_path)
-    process = multiprocessing.get_context("spawn").Process(target=_die_in_the_middle, args=(tmp_path,))
-    process.start()
-    process.join(60)
-    assert process.exitcode == 9
+    killed = subprocess.run([sys.executable, "-c", DIES_IN_THE_MIDDLE, tmp_path], check=False)
+    assert killed.returncode == -signal.SIGKILL
     assert (tmp_path / "current").resolve() == whole.resolve()
     assert len(list((tmp_path / "snapshots").iterdir())) == 2
     after = make(tmp_path)

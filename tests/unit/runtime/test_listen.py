@@ -58,6 +58,24 @@ async def test_a_page_may_connect_to_where_it_came_from(server: Listener) -> Non
     await client.end()
 
 
+async def test_what_a_request_calls_its_host_proves_nothing(server: Listener) -> None:
+    """A page of another site whose name was made to point here still says where it came from."""
+    asked = f"Origin: http://evil.example:{server.port}\r\nHost: evil.example:{server.port}\r\n"
+    client, head = await RawClient.ask(server.port, headers=asked)
+    assert int(head.split()[1]) in (400, 403)
+    await client.end()
+
+
+async def test_who_connects_while_everybody_is_held_back_is_held_back_too(server: Listener) -> None:
+    server.pause()
+    async with connect(server.url) as peer:
+        asking = asyncio.create_task(peer.request("wait", 0))
+        await asyncio.sleep(0.05)
+        assert not asking.done()
+        server.resume()
+        assert (await asking).data == "done"
+
+
 async def test_who_offered_a_subprotocol_is_greeted_and_others_are_not(server: Listener) -> None:
     async with connect(server.url, checksum="crc32.always") as peer:
         await peer.ping()
