@@ -148,3 +148,21 @@ async def test_a_reader_that_stands_still_loses_its_stream_not_its_connection(li
         with pytest.raises(StreamAborted):
             await asyncio.wait_for(feed(), 10)
         assert (await server.request("echo", 5)).data == 5
+
+
+async def test_a_listener_that_stops_lets_the_streams_of_the_gone_be_read() -> None:
+    app = Endpoints()
+    read: list[int] = []
+
+    @app.on_stream("slow")
+    async def slow(stream: InStream) -> None:
+        async for chunk in stream:
+            await asyncio.sleep(0.02)
+            read.append(len(chunk.data))
+
+    listener = listen("ws://127.0.0.1:0/mfp", app)
+    await listener.start()
+    async with connect(listener.url) as client, client.stream("slow") as out:
+        await out.write(bytes(600_000))
+    await listener.close()
+    assert sum(read) == 600_000

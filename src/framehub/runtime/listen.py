@@ -51,6 +51,8 @@ class Listener:
         self.path = parts.path or "/"
         self.peers: set[Peer] = set()
         """Who is connected now."""
+        self._leaving: set[Peer] = set()
+        """Who is gone, while handlers still read what it streamed."""
         self._scheme = parts.scheme
         self._endpoints = endpoints
         self._settings = settings or Settings()
@@ -95,9 +97,10 @@ class Listener:
         self._draining = True
         if self._server:
             self._server.close()
-        until = asyncio.get_running_loop().time() + drain
+        loop = asyncio.get_running_loop()
+        until = loop.time() + drain
         # Only while stopping, and what is pending changes in many places: look, do not wire.
-        while any(peer.pending for peer in self.peers) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+        while self._is_busy and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         await asyncio.gather(
             *(peer.close(CloseCode.GOING_AWAY, "the gateway stops") for peer in list(self.peers))
@@ -176,12 +179,20 @@ class Listener:
             checksum=greet and settings.checksums.mode != "off",
         )
         self.peers.add(peer)
-        peer.closed.add_done_callback(lambda _: self.peers.discard(peer))
+        peer.closed.add_done_callback(lambda _: self._left(peer))
         if self._paused:
             peer.pause_reading()
         if greet:
             peer.greet(HELLO, hello(settings, link=link_id.hex()))
         return peer
+
+    @property
+    def _is_busy(self) -> bool:
+        return any(peer.pending for peer in self.peers | self._leaving)
+
+    def _left(self, peer: Peer) -> None:
+        self.peers.discard(peer)
+        self._leaving = {gone for gone in (*self._leaving, peer) if gone.pending}
 
 
 def listen(
