@@ -34,10 +34,12 @@ class Announced:
 
     def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
         """A new announcement; over the limit it is refused."""
-        if len(self._sets) >= self._settings.max_announced:
+        too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
+        if too_much or len(self._sets) >= self._settings.max_announced:
             self._dropped.abort(frame.id, exchange)
             return
         self._sets[frame.id] = _Set(frame, exchange)
+        self._bytes += len(frame.payload)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
 
     def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
@@ -95,7 +97,7 @@ class _Set:
 
     def __init__(self, frame: MessageFrame, exchange: int) -> None:
         self.exchange = exchange
-        self.bytes = 0
+        self.bytes = len(frame.payload)
         self._frame = frame
         self._missing = set(frame.expected)
         self._files: dict[int, bytes] = {}

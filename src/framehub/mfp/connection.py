@@ -181,6 +181,14 @@ class Connection:
             self.ignored += 1
         return Received(frame, exchange, None)
 
+    def peer_takes(self, frame_bytes: int) -> None:
+        """The peer told how large a frame it takes: send none that is larger."""
+        self._outbox.max_frame_bytes = max(64, min(self._outbox.max_frame_bytes, frame_bytes))
+
+    def check_fits(self, payload: bytes, files: Files = ()) -> None:
+        """Raise ``LimitExceeded`` for what no frame to this peer can carry."""
+        self._outbox.check_fits(payload, files)
+
     # --- what the owner sends --------------------------------------------------------------------------
 
     def request(

@@ -26,6 +26,8 @@ class Outbox:
 
     def __init__(self, settings: Settings, is_live: Callable[[int], bool], *, first_id: int) -> None:
         self.closed = False
+        self.max_frame_bytes = settings.max_frame_bytes
+        """The largest frame that the peer takes, as far as we know."""
         self._settings = settings
         self._is_live = is_live
         self._ids = Ids(first=first_id)
@@ -70,10 +72,10 @@ class Outbox:
                     "files of one message", allowed=self._settings.max_files, got=count, hint="max_files"
                 )
             size += sum(len(blob) + 8 for _, blob in files) + 4 * len(expected)
-        if size > self._settings.max_frame_bytes:
+        if size > self.max_frame_bytes:
             raise LimitExceeded(
                 "bytes of one frame",
-                allowed=self._settings.max_frame_bytes,
+                allowed=self.max_frame_bytes,
                 got=size,
                 hint="max_frame_bytes; send bigger things as a stream",
             )

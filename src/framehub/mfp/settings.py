@@ -28,7 +28,7 @@ class Settings:
     max_announced: int = 64
     """Announced messages waiting for their files."""
     max_waiting_bytes: int = 16 * MIB
-    """Bytes of announced files held until their message is whole."""
+    """Bytes of announced messages and their files, held until each is whole."""
     progress_timeout: float = 30.0
     """Seconds an announced message may go without a new file, a stream that holds us up unread."""
     remembered: int = 4_096

@@ -8,8 +8,9 @@ from time import monotonic
 class Alarm:
     """Rings once for each deadline set; a later deadline waits until the earlier one has rung."""
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+    def __init__(self, ring: Callable[[], None] = lambda: None) -> None:
+        self.ring = ring
+        """What to call; may be set later."""
         self._timer: asyncio.TimerHandle | None = None
         self._at = 0.0
 
@@ -30,4 +31,4 @@ class Alarm:
 
     def _rings(self) -> None:
         self._timer = None
-        self._ring()
+        self.ring()

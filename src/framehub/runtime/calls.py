@@ -30,6 +30,8 @@ class Reply(Struct, frozen=True):
     data: Any = None
     files: Mapping[int, File] = {}
     error: Any = None
+    is_error: bool = False
+    """Of an answer that came: whether it is an error, even one of ``None``."""
 
 
 class Call(Struct, frozen=True, kw_only=True):

@@ -46,7 +46,14 @@ async def connect(
     made: list[Peer] = []
 
     def own(link: WebSocketLink) -> Peer:
-        peer = Peer(agreed, link, registry, link_id=secrets.token_bytes(8), checksum=checksum is not None)
+        peer = Peer(
+            agreed,
+            link,
+            registry,
+            link_id=secrets.token_bytes(8),
+            checksum=checksum is not None,
+            expects_hello=True,
+        )
         made.append(peer)
         return peer
 

@@ -9,12 +9,8 @@ SOFT_BYTES: Final = 256 * 1024
 class Link(Protocol):
     """One connection that carries whole frames."""
 
-    @property
-    def full(self) -> bool:
-        """Whether the other side reads too slowly to send more now."""
-
-    def send(self, data: bytes) -> None:
-        """Send one frame, now or soon, in order."""
+    def send(self, data: bytes) -> bool:
+        """Send one frame, now or soon, in order; false if the link is going down and takes none."""
 
     def pause(self, why: str) -> None:
         """Stop delivering frames until ``resume`` was called for every reason."""

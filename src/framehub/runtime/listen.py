@@ -97,6 +97,8 @@ class Listener:
         self._draining = True
         if self._server:
             self._server.close()
+        for peer in self.peers:
+            peer.drain()
         loop = asyncio.get_running_loop()
         until = loop.time() + drain
         # Only while stopping, and what is pending changes in many places: look, do not wire.

@@ -23,15 +23,16 @@ class MemoryLink:
         self._under_way = 0
         self._closed = False
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         """Hand one frame to the other end."""
         if self._closed or self.other is None:
-            return
+            return False
         self._loop.call_soon(self.other.deliver, data)
         self._under_way += len(data)
         if self._under_way > SOFT_BYTES and not self.full and self.owner is not None:
             self.full = True
             self.owner.link_full()
+        return True
 
     def deliver(self, item: bytes | tuple[int, str]) -> None:
         """Take one frame from the other end, or its goodbye."""
@@ -90,7 +91,7 @@ def pair(
     left.other, right.other = right, left
     name = secrets.token_bytes(8)
     agreed = settings or Settings()
-    left.owner = Peer(agreed, left, ours or Endpoints(), link_id=name)
+    left.owner = Peer(agreed, left, ours or Endpoints(), link_id=name, expects_hello=True)
     right.owner = Peer(
         agreed, right, theirs or Endpoints(), link_id=name, tap=tap.link(name) if tap else None
     )

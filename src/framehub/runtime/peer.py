@@ -6,6 +6,7 @@ of us goes to ``framehub.runtime.serving``.
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -22,9 +23,7 @@ from framehub.errors import (
     RequestTimeout,
     StreamAborted,
 )
-from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
-from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import Envelope
 from framehub.mfp.events import (
     Acknowledged,
@@ -42,24 +41,24 @@ from framehub.mfp.events import (
     StreamOpened,
     StreamRefused,
 )
-from framehub.mfp.frames import Files
+from framehub.mfp.frames import ServiceFrame
 from framehub.mfp.negotiation import HELLO
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
-from framehub.runtime.alarm import Alarm
 from framehub.runtime.calls import File, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.link import Link
-from framehub.runtime.room import Room
 from framehub.runtime.serving import Opened, Serving, current, labels, open_payload, pack
-from framehub.runtime.streams import CHUNK_BYTES, Inflow, OutStream
-from framehub.runtime.tap import IN, OUT, LinkTap
-from framehub.runtime.waiting import Waiting
+from framehub.runtime.streams import Inflow, OutStream
+from framehub.runtime.tap import IN, LinkTap
+from framehub.runtime.wire import Wire
 
 log = logging.getLogger("framehub.peer")
 
+_LINK = re.compile("[0-9a-f]{16}")
 
-class Peer:
+
+class Peer(Wire):
     """One connection's other end. Made by ``connect`` and ``listen``, not by hand."""
 
     def __init__(
@@ -72,37 +71,28 @@ class Peer:
         tap: LinkTap | None = None,
         user: int = 0,
         checksum: bool = False,
+        expects_hello: bool = False,
     ) -> None:
+        super().__init__(settings, link, link_id=link_id, tap=tap, checksum=checksum)
         self.user = user
         self.hello: dict[str, Any] | None = None
         """What the listener said of itself, once it has."""
-        self.closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
-        """Done when the connection is gone; its result says why."""
-        self._connection = Connection(settings)
+        self._expects_hello = expects_hello
+        self._alarm.ring = self._tick
         self._inflow = Inflow(
             pause=lambda: link.pause("streams"),
             resume=lambda: link.resume("streams"),
             patience=settings.progress_timeout,
         )
         self._serving = Serving(self, self._connection, endpoints, self._exchange_name, self._inflow)
-        self._link = link
-        self._link_id = link_id
-        self._tap = tap
-        self._checksum = checksum
-        self._waiting = Waiting()
-        self._room = Room()
-        self.chunk_bytes = min(CHUNK_BYTES, settings.max_frame_bytes - FRAME_OVERHEAD)
-        """What one frame of a stream of ours carries at most."""
-        self._alarm = Alarm(self._tick)
         if tap:
             tap.opened()
 
     @property
     def link(self) -> str:
         """The connection's name in the journal of the node that listens."""
-        if self.hello is not None and isinstance(self.hello.get("link"), str):
-            return str(self.hello["link"])
-        return self._link_id.hex()
+        told = self.hello.get("link") if self.hello else None
+        return told if isinstance(told, str) and _LINK.fullmatch(told) else self._link_id.hex()
 
     @property
     def pending(self) -> int:
@@ -131,9 +121,11 @@ class Peer:
             LimitExceeded: too big for one frame, or too many requests wait.
         """
         payload, blobs = pack(endpoint, data, files)
-        await self._writable()
+        until = monotonic() + (self._connection.settings.request_timeout if timeout is None else timeout)
+        await self._writable(until)
+        now = monotonic()
         id_ = self._connection.request(
-            payload, blobs, now=monotonic(), timeout=timeout, need_ack=ack, checksum=self._checksum
+            payload, blobs, now=now, timeout=until - now, need_ack=ack, checksum=self._checksum
         )
         future = self._waiting.for_reply(id_)
         self._flush(endpoint=endpoint, parent=current.get())
@@ -143,7 +135,7 @@ class Peer:
             if self._waiting.forget(id_) and self._connection.cancel(id_):
                 self._flush()
             raise
-        if reply.error is not None and raise_on_error:
+        if reply.is_error and raise_on_error:
             raise EndpointError(reply.error)
         return reply
 
@@ -154,12 +146,23 @@ class Peer:
         *,
         files: Mapping[int, File] | None = None,
         ack: bool = False,
+        timeout: float | None = None,
     ) -> None:
-        """Tell ``endpoint`` something; with ``ack`` return when the peer has received and verified it."""
+        """Tell ``endpoint`` something; with ``ack`` return when the peer has received and verified it.
+
+        That is not to say that it has a use for it: a message that nobody takes is acknowledged all the same.
+
+        Raises:
+            RequestTimeout: it could not be sent, or was not acknowledged, in ``timeout`` seconds.
+        """
         payload, blobs = pack(endpoint, data, files)
-        await self._writable()
-        id_ = self._connection.message(payload, blobs, need_ack=ack, checksum=self._checksum)
-        await self._sent(id_, ack=ack, endpoint=endpoint)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._writable()
+                id_ = self._connection.message(payload, blobs, need_ack=ack, checksum=self._checksum)
+                await self._sent(id_, ack=ack, endpoint=endpoint)
+        except TimeoutError:
+            raise RequestTimeout(f"not taken in {timeout:g} s") from None
 
     async def announce(
         self, endpoint: str, data: Any, files: Mapping[int, File], *, ack: bool = False
@@ -173,15 +176,21 @@ class Peer:
         """
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
+        for file in files.values():
+            self._connection.check_fits(file.data)
         await self._writable()
         ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
-        await self._sent(ref, ack=ack, endpoint=endpoint)
-        for key, file in files.items():
-            await self._writable()
-            if not self._connection.is_telling(ref):
-                raise RequestAborted("the peer does not take this message")
-            id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
-            await self._sent(id_, ack=ack, about=ref)
+        try:
+            await self._sent(ref, ack=ack, endpoint=endpoint)
+            for key, file in files.items():
+                await self._writable()
+                if not self._connection.is_telling(ref):
+                    raise RequestAborted("the peer does not take this message")
+                id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
+                await self._sent(id_, ack=ack, about=ref)
+        except BaseException:
+            self.give_up(ref)
+            raise
 
     def stream(self, endpoint: str, data: Any = UNSET) -> OutStream:
         """A stream to ``endpoint``: ``async with peer.stream(...) as out: await out.write(b"...")``."""
@@ -193,8 +202,9 @@ class Peer:
         Raises:
             RequestTimeout: no sign of life in ``timeout`` seconds.
         """
-        await self._writable()
-        id_ = self._connection.ping(monotonic())
+        if self.closed.done():
+            raise self.closed.result()
+        id_ = self._connection.ping(monotonic())  # also to a peer that does not read: to find that out
         future = self._waiting.for_pong(id_)
         self._flush()
         try:
@@ -211,80 +221,9 @@ class Peer:
         self._link.close(code, reason)
         await asyncio.shield(self.closed)
 
-    def respond(
-        self, ref: int, payload: bytes, files: Files = (), *, endpoint: str | None, error: str | None = None
-    ) -> None:
-        """Send an answer of ours, if somebody still waits for it."""
-        if not self.closed.done():
-            self._connection.respond(ref, payload, files, checksum=self._checksum)
-            self._flush(endpoint=endpoint, error=error)
-
-    def greet(self, endpoint: str, data: Any) -> None:
-        """Send the first message of a connection, before anything can be in its way."""
-        self._connection.message(envelope.encode(endpoint, data))
-        self._flush(endpoint=endpoint)
-
-    def pause_reading(self) -> None:
-        """Take nothing more from this peer until ``resume_reading``."""
-        self._link.pause("owner")
-
-    def resume_reading(self) -> None:
-        """Take frames again."""
-        self._link.resume("owner")
-
-    # --- streams: the wire side of OutStream and InStream ----------------------------------------------
-
-    async def open_stream(self, endpoint: str, data: Any) -> int:
-        """Send the message that opens a stream; its id."""
-        payload = envelope.encode(endpoint, data)
-        await self._writable()
-        ref = self._connection.message(payload, streaming=True, checksum=self._checksum)
-        self._flush(endpoint=endpoint, parent=current.get())
-        return ref
-
-    async def send_chunk(self, ref: int, data: bytes, *, key: int | None, ack: bool) -> None:
-        """Send one frame of a stream; waits while the peer is slow."""
-        await self._writable()
-        id_ = self._connection.chunk(ref, data, key=key, need_ack=ack, checksum=self._checksum)
-        await self._sent(id_, ack=ack, about=ref)
-
-    async def end_stream(self, ref: int) -> None:
-        """Send the last frame of a stream."""
-        await self._writable()
-        self._connection.chunk(ref, b"", final=True, checksum=self._checksum)
-        self._flush()
-
-    def give_up(self, ref: int) -> None:
-        """Abort a stream of ours, if it is still open."""
-        if self._connection.give_up(ref):
-            self._flush()
-
-    def abort_stream(self, ref: int) -> None:
-        """Abort a stream of the peer's, if it is still open."""
-        if self._connection.abort_stream(ref):
-            self._flush()
-
-    async def _writable(self) -> None:
-        """Wait until the peer keeps up.
-
-        Raises:
-            ConnectionClosed: there is nobody to write to.
-        """
-        await self._room.turn()
-        if self.closed.done():
-            raise self.closed.result()
-
-    async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
-        if not ack:
-            self._flush(endpoint=endpoint, parent=current.get())
-            return
-        future = self._waiting.for_ack(id_, about=about or id_)
-        self._flush(endpoint=endpoint, parent=current.get())
-        try:
-            await future
-        finally:
-            self._waiting.forget(id_)
-            self._connection.forget(id_)
+    def drain(self) -> None:
+        """Answer what was asked, take nothing new."""
+        self._serving.draining = True
 
     # --- what the link says ----------------------------------------------------------------------------
 
@@ -300,22 +239,17 @@ class Peer:
             self._flush()
             bad_sum = isinstance(exc, ChecksumFailed)
             self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
+            self._serving.close()  # nobody will hear an answer
             return
         opened = open_payload(frame, event)
         if self._tap:
             endpoint, error = labels(opened)
             self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)
         if event is not None:
+            if not isinstance(frame, ServiceFrame) and frame.need_ack:
+                self._flush()  # before the application sees it
             self._handle(event, opened)
         self._flush()
-
-    def link_full(self) -> None:
-        """The peer reads slowly: nothing more is sent until it has caught up."""
-        self._room.full()
-
-    def link_ready(self) -> None:
-        """The peer has caught up."""
-        self._room.ready()
 
     def link_lost(self, code: int, reason: str) -> None:
         """The connection is gone: fail everything that waits."""
@@ -361,21 +295,20 @@ class Peer:
             log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
 
     def _on_message(self, event: MessageReceived, opened: Opened) -> None:
-        if isinstance(opened, Envelope) and opened.endpoint == HELLO:
-            self.hello = opened.data if isinstance(opened.data, dict) else None
+        if self._expects_hello and isinstance(opened, Envelope) and opened.endpoint == HELLO:
+            self._expects_hello = False
+            self._greeted(opened.data)
         else:
             self._serving.message(event, opened)
 
-    def _exchange_name(self, exchange: int) -> bytes:
-        return self._link_id + exchange.to_bytes(8, "big")
-
-    def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
-        """Send what waits; the labels belong to the one frame among it that is no service frame."""
-        for data, frame, exchange in self._connection.drain():
-            self._link.send(data)
-            if self._tap:
-                self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
-        self._alarm.set(self._connection.next_deadline)
+    def _greeted(self, data: Any) -> None:
+        """The listener says who it is and what it takes; a client does without it where it is nonsense."""
+        self.hello = data if isinstance(data, dict) else None
+        limits = self.hello.get("limits") if self.hello else None
+        size = limits.get("frame_bytes") if isinstance(limits, dict) else None
+        if isinstance(size, int):
+            self._connection.peer_takes(size)
+            self.chunk_bytes = min(self.chunk_bytes, max(1, size - FRAME_OVERHEAD))
 
     def _tick(self) -> None:
         for event in self._connection.tick(monotonic()):

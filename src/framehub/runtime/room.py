@@ -13,9 +13,14 @@ class Room:
         self._queue: deque[asyncio.Future[None]] = deque()
         self._calling = False
 
+    @property
+    def free(self) -> bool:
+        """Whether a frame can go now, before nobody who waits."""
+        return self._free and not self._queue
+
     async def turn(self) -> None:
         """Wait until there is room and everybody who came earlier has had a turn."""
-        if self._free and not self._queue:
+        if self.free:
             return
         called = self._loop.create_future()
         self._queue.append(called)

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -43,6 +44,10 @@ class UnknownEndpoint(FramehubError):
         super().__init__(f"no endpoint {endpoint!r} here")
 
 
+class Stopping(FramehubError):
+    """This side answers what was asked and takes nothing new."""
+
+
 class Serving:
     """Runs handlers for one peer and sends their answers."""
 
@@ -54,30 +59,35 @@ class Serving:
         name: Callable[[int], bytes],
         inflow: Inflow,
     ) -> None:
+        self.draining = False
+        """Take nothing new."""
         self._peer = peer
         self._inflow = inflow
         self._connection = connection
         self._endpoints = endpoints
         self._name = name
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._loose: set[asyncio.Task[None]] = set()
+        self._most = connection.settings.max_requests
+        self._handlers: set[asyncio.Task[None]] = set()
+        self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: set[asyncio.Task[None]] = set()
 
     @property
     def running(self) -> int:
         """Handlers that have begun and not ended."""
-        return len(self._tasks) + len(self._loose) + len(self._readers)
+        return len(self._handlers) + len(self._readers)
 
     def request(self, event: RequestReceived, opened: Opened) -> None:
         """Answer now, or begin what will answer later."""
         ref, exchange = event.frame.id, event.exchange
         try:
             outcome = self._call(opened, event, is_request=True)
-        except Exception as exc:
-            self._fail(ref, opened, exc, exchange)
+        except BaseException as exc:  # a handler ends its own work, never ours
+            self._answer(ref, opened, exc, exchange)
             return
         if inspect.isawaitable(outcome):
-            self._tasks[ref] = self._start(self._answer_later(ref, opened, outcome, exchange), exchange)
+            self._answers[ref] = self._begin(
+                self._answer_later(ref, opened, outcome, exchange), outcome, exchange
+            )
         else:
             self._answer(ref, opened, outcome, exchange)
 
@@ -85,22 +95,20 @@ class Serving:
         """Deliver; what nobody takes is refused."""
         try:
             outcome = self._call(opened, event, is_request=False)
-        except (BadEnvelope, UnknownEndpoint):
+        except (BadEnvelope, UnknownEndpoint, Stopping):
             self._connection.refuse(event.frame.id)
             return
-        except Exception:
+        except BaseException:
             self._log_failure(opened, event.exchange)
             return
         if inspect.isawaitable(outcome):
-            task = self._start(self._finish_later(opened, outcome, event.exchange), event.exchange)
-            self._loose.add(task)
-            task.add_done_callback(self._loose.discard)
+            self._begin(self._finish_later(opened, outcome, event.exchange), outcome, event.exchange)
 
     def stream(self, event: StreamOpened, opened: Opened) -> None:
         """Begin the handler that will read it; a stream that nobody reads is aborted."""
         ref = event.frame.id
         handler = self._endpoints.find_stream(opened.endpoint) if isinstance(opened, Envelope) else None
-        if handler is None:
+        if handler is None or self.draining:
             self._connection.abort_stream(ref)
             return
         assert isinstance(opened, Envelope)
@@ -122,7 +130,9 @@ class Serving:
     ) -> None:
         try:
             await handler(stream)
-        except Exception as exc:
+        except BaseException as exc:
+            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+                raise
             if exc is not stream.error:  # that one is the sender's doing, and it knows
                 self._log_failure(opened, exchange)
         finally:
@@ -130,14 +140,14 @@ class Serving:
 
     def cancel(self, ref: int) -> None:
         """Nobody waits for this answer any more."""
-        if task := self._tasks.pop(ref, None):
-            task.cancel()
+        if task := self._answers.pop(ref, None):
+            task.cancel()  # it counts until it has ended: giving up is no way to have more running
 
     def close(self) -> None:
         """The link is gone: end every handler, but let those of streams read what has come."""
-        for task in (*self._tasks.values(), *self._loose):
+        for task in self._handlers:
             task.cancel()
-        self._tasks.clear()
+        self._answers.clear()
         for reader in self._readers:
             self._last_call(reader)
 
@@ -149,6 +159,8 @@ class Serving:
 
     def _call(self, opened: Opened, event: RequestReceived | MessageReceived, *, is_request: bool) -> Any:
         """Call the handler; of a coroutine function this only makes the coroutine."""
+        if self.draining:
+            raise Stopping("stopping; nothing new is taken")
         name = self._name(event.exchange)
         token = current.set(name)
         try:
@@ -191,35 +203,75 @@ class Serving:
             current.reset(token)
         return task
 
+    def _begin(self, coroutine: Any, outcome: Any, exchange: int) -> asyncio.Task[None]:
+        """Run a handler as a task; when too many run, the peer is not read until some have ended."""
+        task = self._start(coroutine, exchange)
+        self._handlers.add(task)
+        if len(self._handlers) >= self._most:
+            self._peer.pause_reading("handlers")
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._handlers.discard(task)
+            if len(self._handlers) <= self._most // 2:
+                self._peer.resume_reading("handlers")
+            if inspect.iscoroutine(outcome):
+                outcome.close()  # if it was cancelled before it began
+
+        task.add_done_callback(ended)
+        return task
+
     async def _finish_later(self, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
         try:
             await outcome
-        except Exception:
+        except BaseException as exc:
+            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+                raise
             self._log_failure(opened, exchange)
 
     async def _answer_later(self, ref: int, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
         try:
             result = await outcome
-        except Exception as exc:
-            if self._tasks.pop(ref, None):
-                self._fail(ref, opened, exc, exchange)
-        else:
-            if self._tasks.pop(ref, None):
-                self._answer(ref, opened, result, exchange)
+        except BaseException as exc:
+            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+                raise
+            result = exc
+        await self._peer.room()
+        if self._answers.pop(ref, None):
+            self._respond(ref, opened, result, exchange)
 
     def _answer(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
+        """Answer now, or when the peer has read what it was sent before."""
+        if self._peer.has_room:
+            self._respond(ref, opened, result, exchange)
+            return
+
+        async def known() -> Any:
+            return result
+
+        outcome = known()
+        self._answers[ref] = self._begin(
+            self._answer_later(ref, opened, outcome, exchange), outcome, exchange
+        )
+
+    def _respond(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
+        """Send what a handler returned, or the exception that it ended with."""
+        if isinstance(result, BaseException):
+            self._fail(ref, opened, result, exchange)
+            return
         try:
             if isinstance(opened, BadEnvelope):
-                payload = b"" if result is None else bytes(result)
-                self._peer.respond(ref, payload, endpoint=None)
+                if not isinstance(result, bytes | None):
+                    raise TypeError(f"a raw handler returns bytes or None, not {type(result).__name__}")
+                self._peer.respond(ref, result or b"", endpoint=None)
                 return
             reply = result if isinstance(result, Reply) else Reply(result)
-            payload, blobs = pack(opened.endpoint, reply.data, reply.files)
-            self._peer.respond(ref, payload, blobs, endpoint=opened.endpoint)
+            payload, blobs = pack(opened.endpoint, reply.data, reply.files, error=reply.error)
+            error = None if reply.error is None else envelope.error_name(reply.error)
+            self._peer.respond(ref, payload, blobs, endpoint=opened.endpoint, error=error)
         except Exception as exc:
             self._fail(ref, opened, exc, exchange)
 
-    def _fail(self, ref: int, opened: Opened, exc: Exception, exchange: int) -> None:
+    def _fail(self, ref: int, opened: Opened, exc: BaseException, exchange: int) -> None:
         """Answer with an error: the application's own value, or one of ours that gives nothing away."""
         error = self._error_value(opened, exc, exchange)
         endpoint = opened.endpoint if isinstance(opened, Envelope) else NO_ENVELOPE
@@ -233,32 +285,45 @@ class Serving:
                 ref, envelope.encode(endpoint, error=error), endpoint=endpoint, error=ErrorCode.INTERNAL
             )
 
-    def _error_value(self, opened: Opened, exc: Exception, exchange: int) -> Any:
+    def _error_value(self, opened: Opened, exc: BaseException, exchange: int) -> Any:
         if isinstance(exc, EndpointError):
             return exc.value
         if isinstance(exc, BadEnvelope):
             return envelope.library_error(ErrorCode.BAD_REQUEST, str(exc))
         if isinstance(exc, UnknownEndpoint):
             return envelope.library_error(ErrorCode.UNKNOWN_ENDPOINT, str(exc))
-        self._log_failure(opened, exchange)
+        if isinstance(exc, Stopping):
+            return envelope.library_error(ErrorCode.BUSY, str(exc))
+        self._log_failure(opened, exchange, exc)
         name = self._name(exchange).hex()
+        if isinstance(exc, asyncio.CancelledError):
+            return envelope.library_error(ErrorCode.CANCELLED, f"the handler was cancelled; exchange {name}")
         if isinstance(exc, LimitExceeded):
             return envelope.library_error(ErrorCode.LIMIT, f"the answer is too big: {exc}")
         return envelope.library_error(ErrorCode.INTERNAL, f"the handler failed; exchange {name}")
 
-    def _log_failure(self, opened: Opened, exchange: int) -> None:
+    def _log_failure(self, opened: Opened, exchange: int, exc: BaseException | None = None) -> None:
         endpoint = opened.endpoint if isinstance(opened, Envelope) else "(raw)"
-        log.exception("exchange %s: handler of %r failed", self._name(exchange).hex(), endpoint)
+        name = self._name(exchange).hex()
+        log.error("exchange %s: handler of %r failed", name, endpoint, exc_info=exc or sys.exc_info())
 
 
-def pack(endpoint: str, data: Any, files: Mapping[int, File] | None) -> tuple[bytes, Files]:
+def _is_cancelled() -> bool:
+    """Whether the running task was told to end, and not only something that it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def pack(
+    endpoint: str, data: Any, files: Mapping[int, File] | None, *, error: Any = None
+) -> tuple[bytes, Files]:
     """An envelope's bytes, and the files to attach to it."""
+    told = UNSET if error is None else error
     if not files:
-        return envelope.encode(endpoint, data), ()
+        return envelope.encode(endpoint, data, error=told), ()
     names = {key: (file.name, file.type) for key, file in files.items()}
-    return envelope.encode(endpoint, data, names=names), tuple(
-        (key, file.data) for key, file in files.items()
-    )
+    payload = envelope.encode(endpoint, data, error=told, names=names)
+    return payload, tuple((key, file.data) for key, file in files.items())
 
 
 def unpack(files: Files, opened: Envelope) -> dict[int, File]:

@@ -55,8 +55,9 @@ class Waiting:
         future = self._replies.pop(event.ref, None)
         if isinstance(opened, Envelope):
             data = None if opened.data is UNSET else opened.data
-            error = None if opened.error is UNSET else opened.error
-            _settle(future, Reply(data, unpack(event.frame.files, opened), error))
+            is_error = opened.error is not UNSET
+            error = opened.error if is_error else None
+            _settle(future, Reply(data, unpack(event.frame.files, opened), error, is_error))
         else:
             _fail(future, RemoteProtocolError(f"the answer cannot be read: {opened}"))
 

@@ -31,7 +31,6 @@ class WebSocketLink(WSListener):
         self, own: Callable[["WebSocketLink"], LinkOwner], *, max_bytes: int, listening: bool
     ) -> None:
         super().__init__()
-        self.full = False
         self._own = own
         self._max_bytes = max_bytes
         self._listening = listening
@@ -44,13 +43,14 @@ class WebSocketLink(WSListener):
 
     # --- Link --------------------------------------------------------------------------------------
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         """Send one frame as one binary message."""
         transport = self._transport
         if transport is None or self._closing:
-            return
+            return False
         transport.send(WSMsgType.BINARY, data)
         self._guard()
+        return True
 
     def pause(self, why: str) -> None:
         """Stop reading."""
@@ -125,13 +125,11 @@ class WebSocketLink(WSListener):
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
-        self.full = True
         if self._owner:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
-        self.full = False
         if self._listening:
             self.resume("slow")
         if self._owner:
@@ -176,5 +174,4 @@ class WebSocketLink(WSListener):
         if waiting > PROVOKED_BYTES and self._listening:
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_bytes:
-            self._closing = (CloseCode.POLICY, "the peer does not read")
-            transport.disconnect(False)
+            self.close(CloseCode.POLICY, "the peer does not read")

@@ -76,7 +76,7 @@ def test_after_our_abort_what_is_under_way_is_swallowed(final: bool) -> None:
 @pytest.mark.parametrize("size", [5, 6])
 def test_as_many_waiting_bytes_as_allowed_and_one_more(size: int) -> None:
     """[MFP-8.4.7] All waiting messages together."""
-    shelf = Shelf(max_waiting_bytes=10)
+    shelf = Shelf(max_waiting_bytes=12)  # two payloads of one byte, two files of five
     shelf.open(7)
     shelf.open(8)
     shelf.file(4, b"x" * 5)
@@ -84,11 +84,11 @@ def test_as_many_waiting_bytes_as_allowed_and_one_more(size: int) -> None:
     if size == 5:
         assert event is None
     else:
-        assert event == MessageLost(8, "over max_waiting_bytes, 10", 80)
+        assert event == MessageLost(8, "over max_waiting_bytes, 12", 80)
 
 
 def test_bytes_of_finished_and_lost_messages_no_longer_wait() -> None:
-    shelf = Shelf(max_waiting_bytes=5)
+    shelf = Shelf(max_waiting_bytes=6)
     for id_ in range(1, 4):
         shelf.open(id_)
         shelf.file(4, b"xxxxx", ref=id_)
@@ -119,10 +119,20 @@ def test_a_sender_may_give_up_what_is_whole_waiting_or_unknown() -> None:
 
 
 def test_clearing_forgets_messages_bytes_and_deadlines() -> None:
-    shelf = Shelf(max_waiting_bytes=5)
+    shelf = Shelf(max_waiting_bytes=6)
     shelf.open()
     shelf.file(4, b"xxxxx")
     shelf.announced.clear()
     assert (len(shelf.announced), shelf.announced.due(99.0), shelf.announced.exchange(7)) == (0, [], 0)
     shelf.open()
     assert shelf.file(4, b"xxxxx") is None
+
+
+@pytest.mark.parametrize("size", [40, 41])
+def test_the_payloads_of_waiting_messages_count_too(size: int) -> None:
+    """[MFP-8.4.7]"""
+    shelf = Shelf(max_waiting_bytes=100)
+    for id_, length in ((1, 60), (2, size)):
+        shelf.announced.opened(MessageFrame(id=id_, payload=b"x" * length, expected=KEYS), id_, 0.0)
+    assert len(shelf.announced) == (2 if size == 40 else 1)
+    assert shelf.sent() == ([] if size == 40 else [ServiceFrame(id=1, code=Service.ABORT, ref=2)])

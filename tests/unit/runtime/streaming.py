@@ -53,8 +53,9 @@ class Wire(MemoryLink):
         super().__init__()
         self.sent: list[Frame] = []
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         self.sent.append(codec.decode(data))
+        return True
 
     @property
     def paused(self) -> bool:

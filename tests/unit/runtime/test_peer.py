@@ -219,24 +219,42 @@ async def test_a_full_link_holds_back_what_we_produce() -> None:
     assert (await asking).data == 1
 
 
-async def test_the_hello_names_the_link() -> None:
+async def test_the_hello_names_the_link_and_what_the_listener_takes() -> None:
     client, server = pair(theirs=sample())
-    own = client.link
-    server.greet("framehub.hello", {"version": 1, "link": "00ff"})
+    assert client.link == server.link
+    server.greet("framehub.hello", {"link": "00ff00ff00ff00ff", "limits": {"frame_bytes": 200}})
     await client.ping()
-    assert client.hello == {"version": 1, "link": "00ff"}
-    assert (own, client.link) == (server.link, "00ff")
-    server.greet("framehub.hello", "nonsense")
+    assert client.link == "00ff00ff00ff00ff"
+    with pytest.raises(LimitExceeded, match="200"):
+        await client.request("plain", "x" * 200)
+    assert client.chunk_bytes < 200
+
+
+@pytest.mark.parametrize("said", ["nonsense", {"link": 5, "limits": 7}, {"link": "SPOOFED\nlog"}, None])
+async def test_a_hello_of_nonsense_is_done_without(said: object) -> None:
+    client, server = pair(theirs=sample())
+    server.greet("framehub.hello", said)
+    assert (await client.request("plain", 1)).data == 1
+    assert client.link == server.link
+
+
+async def test_only_a_first_hello_of_the_listener_counts() -> None:
+    client, server = pair(theirs=sample())
+    server.greet("framehub.hello", {"version": 1})
+    await client.send("framehub.hello", {"link": "0123456789abcdef"}, ack=True)
+    server.greet("framehub.hello", {"version": 2})
     await client.ping()
-    assert client.hello is None
+    assert client.hello == {"version": 1}
+    assert server.hello is None
 
 
 async def test_a_response_nobody_waits_for_is_answered_unknown() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> None:
+        def send(self, data: bytes) -> bool:
             sent.append(data)
+            return True
 
     peer = Peer(Settings(), Wire(), Endpoints(), link_id=bytes(8))
     peer.frame_received(codec.encode(ResponseFrame(id=5, ref=9)))
@@ -255,8 +273,9 @@ async def test_bare_payloads_reach_the_raw_handler() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> None:
+        def send(self, data: bytes) -> bool:
             sent.append(data)
+            return True
 
     peer = Peer(Settings(), Wire(), app, link_id=bytes(8), user=3)
     peer.frame_received(codec.encode(RequestFrame(id=4, payload=b"abc", files=((1, b"f"),))))

@@ -2,18 +2,25 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import pytest
 
-from framehub.codes import ErrorCode
+from framehub.codes import ErrorCode, Service
 from framehub.errors import EndpointError
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import Call
+from framehub.runtime.calls import Call, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
 from framehub.runtime.peer import Peer
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
 
 async def failure(app: Endpoints, endpoint: str = "it", *, settings: Settings | None = None) -> object:
@@ -85,8 +92,9 @@ def wired(app: Endpoints) -> tuple[Peer, list[bytes]]:
     class Wire:
         full = False
 
-        def send(self, data: bytes) -> None:
+        def send(self, data: bytes) -> bool:
             sent.append(data)
+            return True
 
         def pause(self, why: str) -> None: ...
         def resume(self, why: str) -> None: ...
@@ -181,3 +189,139 @@ async def test_what_a_handler_asks_has_its_exchange_as_parent() -> None:
     names = [(await client.request(name)).data for name in ("now", "later")]
     assert [name.hex() for name in seen] == names
     assert current.get() == bytes(16)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("raised", [SystemExit(5), asyncio.CancelledError(), GeneratorExit()])
+async def test_nothing_a_handler_raises_ends_more_than_itself(raised: BaseException, is_async: bool) -> None:
+    app = Endpoints()
+
+    def plain(call: Call) -> None:
+        raise raised
+
+    async def later(call: Call) -> None:
+        await asyncio.sleep(0)
+        raise raised
+
+    app.on("it")(later if is_async else plain)
+    app.on("echo")(lambda call: call.data)
+    client, server = pair(theirs=app)
+    with pytest.raises(EndpointError) as caught:
+        await client.request("it", timeout=5)
+    want = ErrorCode.CANCELLED if isinstance(raised, asyncio.CancelledError) else ErrorCode.INTERNAL
+    assert caught.value.value["code"] == want
+    await client.send("it", ack=True)
+    assert (await client.request("echo", 1)).data == 1
+    await until(lambda: server.pending == 0)
+
+
+async def test_a_reply_may_be_an_error_and_an_error_may_be_none() -> None:
+    app = Endpoints()
+    app.on("reply")(lambda call: Reply({"partly": 1}, error={"why": "late"}))
+
+    @app.on("none")
+    def none(call: Call) -> None:
+        raise EndpointError(None)
+
+    client, _ = pair(theirs=app)
+    reply = await client.request("reply", raise_on_error=False)
+    assert (reply.data, reply.error, reply.is_error) == ({"partly": 1}, {"why": "late"}, True)
+    with pytest.raises(EndpointError) as caught:
+        await client.request("none")
+    assert caught.value.value is None
+
+
+async def test_an_acknowledgement_goes_before_the_handler_runs() -> None:
+    sent_before: list[int] = []
+    app = Endpoints()
+    peer, sent = wired(app)
+    app.on("slow")(lambda call: sent_before.append(len(sent)))
+    peer.frame_received(codec.encode(RequestFrame(id=1, payload=b'{"endpoint":"slow"}', need_ack=True)))
+    assert sent_before == [1]
+
+
+async def test_when_too_many_handlers_run_the_peer_is_not_read() -> None:
+    go = asyncio.Event()
+    begun: list[object] = []
+    app = Endpoints()
+
+    @app.on("wait")
+    async def wait(call: Call) -> None:
+        begun.append(call.data)
+        await go.wait()
+
+    client, server = pair(theirs=app, settings=Settings(max_requests=4))
+    for n in range(20):
+        await client.send("wait", n)
+    await asyncio.sleep(0.05)
+    assert len(begun) == server.pending == 4
+    go.set()
+    await until(lambda: len(begun) == 20)
+    assert begun == list(range(20))
+
+
+async def test_giving_up_does_not_make_room_for_more_handlers() -> None:
+    stop = asyncio.Event()
+    begun: list[int] = []
+    app = Endpoints()
+
+    @app.on("stubborn")
+    async def stubborn(call: Call) -> None:
+        begun.append(1)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await stop.wait()
+
+    client, server = pair(theirs=app, settings=Settings(max_requests=4))
+    for _ in range(12):
+        task = asyncio.create_task(client.request("stubborn"))
+        await asyncio.sleep(0.005)
+        task.cancel()
+    await asyncio.sleep(0.05)
+    assert len(begun) == 4
+    stop.set()
+    await until(lambda: server.pending == 0)
+
+
+async def test_a_stopping_side_answers_what_was_asked_and_takes_nothing_new() -> None:
+    go = asyncio.Event()
+    app = Endpoints()
+
+    @app.on("wait")
+    async def wait(call: Call) -> str:
+        await go.wait()
+        return "done"
+
+    client, server = pair(theirs=app)
+    asked = asyncio.create_task(client.request("wait"))
+    await client.ping()
+    server.drain()
+    with pytest.raises(EndpointError) as caught:
+        await client.request("wait")
+    assert caught.value.value["code"] == ErrorCode.BUSY
+    await client.send("wait", ack=True)
+    go.set()
+    assert (await asked).data == "done"
+
+
+async def test_a_raw_handler_returns_bytes() -> None:
+    app = Endpoints()
+    app.on_raw(lambda call: 3)  # type: ignore[type-var]
+    peer, sent = wired(app)
+    peer.frame_received(codec.encode(RequestFrame(id=1, payload=b"raw")))
+    answer = codec.decode(sent[-1])
+    assert isinstance(answer, ResponseFrame)
+    assert b'"code":"internal"' in answer.payload
+
+
+async def test_a_request_given_up_in_the_same_moment_leaves_no_coroutine_behind() -> None:
+    app = Endpoints()
+
+    @app.on("it")
+    async def it(call: Call) -> None: ...
+
+    peer, _ = wired(app)
+    peer.frame_received(codec.encode(RequestFrame(id=1, payload=b'{"endpoint":"it"}')))
+    peer.frame_received(codec.encode(ServiceFrame(id=2, code=Service.ABORT, ref=1, own=True)))
+    await until(lambda: peer.pending == 0)

@@ -131,8 +131,8 @@ async def test_requests_go_on_beside_a_stream() -> None:
 
 async def test_a_write_that_never_waits_still_lets_others_run() -> None:
     class Bottomless(Wire):
-        def send(self, data: bytes) -> None:
-            pass
+        def send(self, data: bytes) -> bool:
+            return True
 
     peer = Peer(Settings(), Bottomless(), Endpoints(), link_id=bytes(8))
     turns = 0

@@ -1,0 +1,150 @@
+"""The wire under a peer: the machine, its link, its turns, its timer and its tap."""
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+from framehub.errors import ConnectionClosed, RequestTimeout
+from framehub.journal.record import NO_ID
+from framehub.mfp import envelope
+from framehub.mfp.connection import Connection
+from framehub.mfp.frames import Files
+from framehub.mfp.outbox import FRAME_OVERHEAD
+from framehub.mfp.settings import Settings
+from framehub.runtime.alarm import Alarm
+from framehub.runtime.link import Link
+from framehub.runtime.room import Room
+from framehub.runtime.serving import current
+from framehub.runtime.streams import CHUNK_BYTES
+from framehub.runtime.tap import OUT, LinkTap
+from framehub.runtime.waiting import Waiting
+
+
+class Wire:
+    """Sends what the machine says, in turn, and waits for what comes of it."""
+
+    def __init__(
+        self, settings: Settings, link: Link, *, link_id: bytes, tap: LinkTap | None, checksum: bool
+    ) -> None:
+        self.closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
+        """Done when the connection is gone; its result says why."""
+        self.chunk_bytes = min(CHUNK_BYTES, settings.max_frame_bytes - FRAME_OVERHEAD)
+        """What one frame of a stream of ours carries at most."""
+        self._connection = Connection(settings)
+        self._link = link
+        self._link_id = link_id
+        self._tap = tap
+        self._checksum = checksum
+        self._waiting = Waiting()
+        self._room = Room()
+        self._alarm = Alarm()
+
+    def respond(
+        self, ref: int, payload: bytes, files: Files = (), *, endpoint: str | None, error: str | None = None
+    ) -> None:
+        """Send an answer of ours, if somebody still waits for it."""
+        if not self.closed.done():
+            self._connection.respond(ref, payload, files, checksum=self._checksum)
+            self._flush(endpoint=endpoint, error=error)
+
+    def greet(self, endpoint: str, data: Any) -> None:
+        """Send the first message of a connection, before anything can be in its way."""
+        self._connection.message(envelope.encode(endpoint, data))
+        self._flush(endpoint=endpoint)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether an answer can go now; else ``room`` waits for its turn."""
+        return self._room.free
+
+    async def room(self) -> None:
+        """Wait until an answer can go."""
+        await self._room.turn()
+
+    def pause_reading(self, why: str = "owner") -> None:
+        """Take nothing more from this peer until ``resume_reading``, for every reason."""
+        self._link.pause(why)
+
+    def resume_reading(self, why: str = "owner") -> None:
+        """Take frames again."""
+        self._link.resume(why)
+
+    def link_full(self) -> None:
+        """The peer reads slowly: nothing more is sent until it has caught up."""
+        self._room.full()
+
+    def link_ready(self) -> None:
+        """The peer has caught up."""
+        self._room.ready()
+
+    # --- streams: the wire side of OutStream and InStream ----------------------------------------------
+
+    async def open_stream(self, endpoint: str, data: Any) -> int:
+        """Send the message that opens a stream; its id."""
+        payload = envelope.encode(endpoint, data)
+        await self._writable()
+        ref = self._connection.message(payload, streaming=True, checksum=self._checksum)
+        self._flush(endpoint=endpoint, parent=current.get())
+        return ref
+
+    async def send_chunk(self, ref: int, data: bytes, *, key: int | None, ack: bool) -> None:
+        """Send one frame of a stream; waits while the peer is slow."""
+        await self._writable()
+        id_ = self._connection.chunk(ref, data, key=key, need_ack=ack, checksum=self._checksum)
+        await self._sent(id_, ack=ack, about=ref)
+
+    async def end_stream(self, ref: int) -> None:
+        """Send the last frame of a stream."""
+        await self._writable()
+        self._connection.chunk(ref, b"", final=True, checksum=self._checksum)
+        self._flush()
+
+    def give_up(self, ref: int) -> None:
+        """Abort a stream of ours, if it is still open."""
+        if self._connection.give_up(ref):
+            self._flush()
+
+    def abort_stream(self, ref: int) -> None:
+        """Abort a stream of the peer's, if it is still open."""
+        if self._connection.abort_stream(ref):
+            self._flush()
+
+    async def _writable(self, until: float | None = None) -> None:
+        """Wait until the peer keeps up.
+
+        Raises:
+            ConnectionClosed: there is nobody to write to.
+            RequestTimeout: it does not, and it is too late.
+        """
+        if not self._room.free:
+            try:
+                async with asyncio.timeout(None if until is None else until - monotonic()):
+                    await self._room.turn()
+            except TimeoutError:
+                raise RequestTimeout("the peer does not read") from None
+        if self.closed.done():
+            raise self.closed.result()
+
+    async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
+        if not ack:
+            self._flush(endpoint=endpoint, parent=current.get())
+            return
+        future = self._waiting.for_ack(id_, about=about or id_)
+        self._flush(endpoint=endpoint, parent=current.get())
+        try:
+            await future
+        finally:
+            self._waiting.forget(id_)
+            self._connection.forget(id_)
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _exchange_name(self, exchange: int) -> bytes:
+        return self._link_id + exchange.to_bytes(8, "big")
+
+    def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
+        """Send what waits; the labels belong to the one frame among it that is no service frame."""
+        for data, frame, exchange in self._connection.drain():
+            if self._link.send(data) and self._tap:
+                self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
+        self._alarm.set(self._connection.next_deadline)
