@@ -33,6 +33,7 @@ fuzz: setup-dev ## the property tests with many more examples
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py
+	@$(bin)/python scripts/tables_reference.py
 
 lock: ## choose the newest versions that fit and pin them in requirements/*.txt
 	@scripts/lock.sh

@@ -14,7 +14,8 @@ HEADER = """\
 # Command line
 
 Made from the commands' own help by `make docs`; a test keeps it fresh. Data goes to stdout, everything else
-to stderr. An error of framehub's is one line and exit code 1; wrong usage is exit code 2.
+to stderr. An error of framehub's is one line and exit code 1 (3: another process writes that journal);
+wrong usage is exit code 2.
 """
 
 

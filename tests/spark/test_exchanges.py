@@ -177,3 +177,14 @@ def test_the_order_of_rows_on_disk_does_not_matter(journal_of: JournalOf) -> Non
     backwards = [{"seq": number} | row for number, row in reversed(list(enumerate(story, start=1)))]
     (row,) = made(journal_of(backwards))
     assert (row["outcome"], row["frames_out"]) == ("timeout", 1)
+
+
+def test_a_message_that_opens_a_stream_is_one(journal_of: JournalOf) -> None:
+    rows = [
+        message(1, exchange=A, head=0x45),
+        binary(more=True, exchange=A),
+        binary(more=False, exchange=A),
+        message(2, exchange=B, head=0x41),
+    ]
+    found = {row["first_seq"]: (row["kind"], row["outcome"]) for row in exchanges(journal_of(rows)).collect()}
+    assert found == {1: ("stream", "ok"), 4: ("message", "ok")}

@@ -6,6 +6,7 @@ from hashlib import sha256
 from framehub.errors import EndpointError
 from framehub.runtime.calls import Call, File, Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.streams import InStream
 
 endpoints = Endpoints()
 _rooms: dict[str, int] = {}
@@ -30,6 +31,16 @@ async def store(call: Call) -> Reply:
     return Reply(
         {"stored": len(receipts), "bytes": sum(len(file.data) for file in call.files.values())}, files
     )
+
+
+@endpoints.on_stream("files.upload")
+async def upload(stream: InStream) -> None:
+    """Take a file in chunks, whatever its size, and tell the sender its sum."""
+    digest, size = sha256(), 0
+    async for chunk in stream:
+        digest.update(chunk.data)
+        size += len(chunk.data)
+    await stream.peer.send("upload.done", {"bytes": size, "sha256": digest.hexdigest()})
 
 
 @endpoints.on("report.build")

@@ -40,6 +40,12 @@ async def _client(
     def who(_call: Call) -> str:
         return f"client {number}"
 
+    uploaded = asyncio.Event()
+
+    @me.on("upload.done")
+    def done(_call: Call) -> None:
+        uploaded.set()
+
     async with connect(url, checksum=CHECKSUMS[number % len(CHECKSUMS)], endpoints=me) as peer:
         await peer.ping()
         links.append(peer.link)
@@ -52,6 +58,8 @@ async def _client(
         await _count(
             seen, peer.announce("files.store", {"album": number}, {0: picture, 1: picture}, ack=True)
         )
+        await _count(seen, _upload(peer, dice.randbytes(300_000)))
+        await asyncio.wait_for(uploaded.wait(), 10)
         await _count(seen, peer.send("chat", {"text": "a message, acknowledged"}, ack=True))
         await _count(seen, peer.send("nobody.home", "a message that nobody takes"))
         await _count(seen, peer.request("ask.back"))
@@ -66,6 +74,12 @@ async def _client(
             await asyncio.sleep(0.05)
     if number == 0:
         await left
+
+
+async def _upload(peer: Peer, data: bytes) -> None:
+    """Send a file as a stream."""
+    async with peer.stream("files.upload", {"name": "big.bin"}) as out:
+        await out.write(data)
 
 
 async def _cancelled(peer: Peer) -> None:

@@ -119,7 +119,7 @@ EXCHANGES: Final = StructType(
         _PROTOCOL,
         _LINK,
         _USER,
-        _column("kind", _STRING, "message, request or ping; null if its first frame is lost"),
+        _column("kind", _STRING, "message, request, stream or ping; null if its first frame is lost"),
         _column("direction", _STRING, "which way its first frame went: in (a peer began it) or out"),
         _ENDPOINT,
         _column("opened", _TIME, "when its first frame was recorded"),

@@ -1,6 +1,6 @@
 """Stage: one row per exchange, its outcome decided.
 
-journal (``record.ROW_SCHEMA``) -> one row per MFP message, request or ping (``schemas.EXCHANGES``).
+journal (``record.ROW_SCHEMA``) -> one row per MFP message, request, stream or ping (``schemas.EXCHANGES``).
 
 One aggregation gathers the frames of an exchange and picks the few that matter: the opening, the first that
 ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then
@@ -35,7 +35,7 @@ def exchanges(journal: DataFrame) -> DataFrame:
         "protocol",
         hexadecimal("link").alias("link"),
         F.coalesce("open.user", "user").alias("user"),
-        F.when(F.col("open.kind") == "service", "ping").otherwise(F.col("open.kind")).alias("kind"),
+        _kind().alias("kind"),
         "open.direction",
         "open.endpoint",
         timestamp("open.time_ns").alias("opened"),
@@ -56,6 +56,13 @@ def exchanges(journal: DataFrame) -> DataFrame:
         "last_seq",
         day("first_ns").alias("date"),
     )
+
+
+def _kind() -> Column:
+    """What was opened: a service frame that opens something is a ping, a message may open a stream."""
+    kind, carries = F.col("open.kind"), F.col("open.head").bitwiseAND(_CARRIES)
+    streamed = (kind == "message") & (carries == _STREAMED)
+    return F.when(kind == "service", "ping").when(streamed, "stream").otherwise(kind)
 
 
 def _gather(rows: DataFrame) -> DataFrame:
