@@ -58,7 +58,7 @@ def session(world: World) -> Story:
     """A browser comes, does things for a while, goes; another takes its place."""
     dice = world.dice
     link = Link(dice.randbytes(8), 0 if dice.random() < 0.1 else dice.randint(1, USERS))
-    world.link_row(link, "link_opened")
+    world.opened(link)
     for _ in range(dice.randint(20, 200)):
         yield int(dice.expovariate(1.0) * SECOND)
         story = dice.choices(_STORIES, cum_weights=_STORY_WEIGHTS)[0]
@@ -67,7 +67,7 @@ def session(world: World) -> Story:
     while link.running:
         yield 250 * MS
     code, reason = dice.choice(((CloseCode.OK, None), (CloseCode.GOING_AWAY, "page closed")))
-    world.link_row(link, "link_closed", code=code, reason=reason)
+    world.closed(link, code, reason or "")
     world.tell(session(world), after=dice.randrange(SECOND))
 
 

@@ -12,33 +12,18 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 from framehub.codes import Service
-from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, Row
+from framehub.journal.mfp_rows import IN, OUT, LinkRows
+from framehub.journal.record import Row
 from framehub.mfp import codec
-from framehub.mfp.frames import (
-    BinaryFrame,
-    Frame,
-    MessageFrame,
-    RequestFrame,
-    ResponseFrame,
-    ServiceFrame,
-)
+from framehub.mfp.frames import Frame, ServiceFrame
 
-IN: Final = 0
-OUT: Final = 1
+__all__ = ["IN", "OUT", "Link", "Story", "World"]
+
 MS: Final = 1_000_000
 SECOND: Final = 1000 * MS
 START_NS: Final = 1_767_600_000 * SECOND
 """When the traffic begins: 5 January 2026, 08:00 UTC."""
 USERS: Final = 400
-_FULL: Final = 0
-_OFF: Final = 2
-_KIND: Final = {
-    ServiceFrame: KIND_NUMBER["service"],
-    MessageFrame: KIND_NUMBER["message"],
-    RequestFrame: KIND_NUMBER["request"],
-    BinaryFrame: KIND_NUMBER["binary"],
-    ResponseFrame: KIND_NUMBER["response"],
-}
 
 Story: TypeAlias = Generator[int, None, None]
 
@@ -77,6 +62,7 @@ class Link:
     def __init__(self, link: bytes, user: int) -> None:
         self.link = link
         self.user = user
+        self.rows = LinkRows(link, user)
         self.running = 0
         self.conversations = 0
         self._ids = [0, 0]
@@ -133,44 +119,24 @@ class World:
     ) -> None:
         """Put one frame on the tape, as the gateway's tap does."""
         raw = codec.encode(frame)
-        ref = key = code = at = size = files = -1
-        if isinstance(frame, ServiceFrame):
-            ref, code = frame.ref, frame.code
-        elif isinstance(frame, BinaryFrame):
-            ref, key = frame.ref, -1 if frame.key is None else frame.key
-        else:
-            ref = frame.ref if isinstance(frame, ResponseFrame) else -1
-            files = len(frame.files) or (len(frame.expected) if isinstance(frame, MessageFrame) else 0)
-            if frame.payload:
-                at = (9 if ref < 0 else 13) + (4 if files else 0)
-                size = len(frame.payload)
-        numbers = (raw[0], frame.id, ref, key, code, len(raw), at, size, files)
-        fixed = self._fixed(link, direction, _KIND[type(frame)], numbers, exchange, _FULL)
-        self.tape.append(Row(fixed, endpoint, None, error, None, raw))
+        row = link.rows.frame(self._at, direction, frame, raw, exchange, endpoint=endpoint, error=error)
+        self.tape.append(row)
 
     def refused(self, link: Link, raw: bytes, reason: str) -> None:
         """Put bytes on the tape that were no lawful frame."""
-        numbers = (raw[0], -1, -1, -1, -1, len(raw), -1, -1, -1)
-        fixed = self._fixed(link, IN, KIND_NUMBER["refused"], numbers, NO_ID, _FULL)
-        self.tape.append(Row(fixed, None, None, None, reason, raw))
+        self.tape.append(link.rows.refused(self._at, raw, reason))
 
-    def link_row(self, link: Link, kind: str, *, code: int = -1, reason: str | None = None) -> None:
-        """Put a link's coming or going on the tape."""
-        numbers = (-1, -1, -1, -1, code, 0, -1, -1, -1)
-        fixed = self._fixed(link, IN, KIND_NUMBER[kind], numbers, NO_ID, _OFF)
-        self.tape.append(Row(fixed, None, None, reason))
+    def opened(self, link: Link) -> None:
+        """Put a link's coming on the tape."""
+        self.tape.append(link.rows.opened(self._at))
 
-    def _fixed(
-        self,
-        link: Link,
-        direction: int,
-        kind: int,
-        numbers: tuple[int, ...],
-        exchange: bytes,
-        recorded: int,
-    ) -> bytes:
-        who = (self.now, self.now - START_NS + SECOND, link.link, 0, 1, direction, link.user, -1, -1, kind)
-        return FIXED.pack(*who, *numbers, exchange, NO_ID, recorded)
+    def closed(self, link: Link, code: int, reason: str) -> None:
+        """Put a link's going on the tape."""
+        self.tape.append(link.rows.closed(self._at, code, reason))
+
+    @property
+    def _at(self) -> tuple[int, int]:
+        return self.now, self.now - START_NS + SECOND
 
 
 def service(world: World, link: Link, direction: int, code: Service, ref: int, exchange: bytes) -> None:

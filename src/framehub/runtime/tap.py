@@ -6,36 +6,14 @@ the rest.
 
 from collections.abc import Callable
 from time import monotonic_ns, time_ns
-from typing import Final
 
 from framehub.errors import JournalError
-from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, Row
+from framehub.journal.mfp_rows import IN, OUT, LinkRows
+from framehub.journal.record import NO_ID, Row
 from framehub.journal.writer import JournalWriter
-from framehub.mfp.frames import (
-    BinaryFrame,
-    Frame,
-    MessageFrame,
-    RequestFrame,
-    ResponseFrame,
-    ServiceFrame,
-)
+from framehub.mfp.frames import Frame
 
-IN: Final = 0
-OUT: Final = 1
-_MFP: Final = 0
-_VERSION: Final = 1
-_FULL: Final = 0
-_OFF: Final = 2
-_KIND: Final = {
-    ServiceFrame: KIND_NUMBER["service"],
-    MessageFrame: KIND_NUMBER["message"],
-    RequestFrame: KIND_NUMBER["request"],
-    BinaryFrame: KIND_NUMBER["binary"],
-    ResponseFrame: KIND_NUMBER["response"],
-}
-_REFUSED: Final = KIND_NUMBER["refused"]
-_LINK_OPENED: Final = KIND_NUMBER["link_opened"]
-_LINK_CLOSED: Final = KIND_NUMBER["link_closed"]
+__all__ = ["IN", "OUT", "LinkTap", "Tap"]
 
 
 class Tap:
@@ -69,7 +47,7 @@ class LinkTap:
     def __init__(self, tap: Tap, link: bytes, user: int) -> None:
         self._append = tap.append
         self._link = link
-        self._user = user
+        self._rows = LinkRows(link, user)
 
     def exchange_id(self, exchange: int) -> bytes:
         """The 16-byte name of a conversation: the link's, then its number on the link."""
@@ -87,72 +65,19 @@ class LinkTap:
         parent: bytes = NO_ID,
     ) -> None:
         """Record one frame that went ``IN`` or ``OUT``; labels belong to frames that can have a payload."""
-        ref = key = code = payload_at = payload_bytes = files = -1
-        if isinstance(frame, ServiceFrame):
-            ref, code = frame.ref, frame.code
-            endpoint, error, parent = None, None, NO_ID
-        elif isinstance(frame, BinaryFrame):
-            ref = frame.ref
-            endpoint, error, parent = None, None, NO_ID
-            if frame.key is not None:
-                key = frame.key
-        else:
-            at = 5
-            if isinstance(frame, ResponseFrame):
-                ref = frame.ref
-                at = 9
-            files = len(frame.files)
-            if isinstance(frame, MessageFrame) and frame.expected:
-                files = len(frame.expected)
-            if frame.payload:
-                payload_at = at + 4 + (4 if files else 0)
-                payload_bytes = len(frame.payload)
-        fixed = FIXED.pack(
-            time_ns(),
-            monotonic_ns(),
-            self._link,
-            _MFP,
-            _VERSION,
-            direction,
-            self._user,
-            -1,
-            -1,
-            _KIND[type(frame)],
-            raw[0],
-            frame.id,
-            ref,
-            key,
-            code,
-            len(raw),
-            payload_at,
-            payload_bytes,
-            files,
-            self.exchange_id(exchange),
-            parent,
-            _FULL,
-        )
-        self._append(Row(fixed, endpoint, None, error, None, raw))
+        at = (time_ns(), monotonic_ns())
+        name = self.exchange_id(exchange)
+        row = self._rows.frame(at, direction, frame, raw, name, endpoint=endpoint, error=error, parent=parent)
+        self._append(row)
 
     def refused(self, raw: bytes, reason: str) -> None:
         """Record bytes of the peer's that were no lawful frame."""
-        head = raw[0] if raw else -1
-        self._append(Row(self._bare(_REFUSED, IN, len(raw), head=head), None, None, None, reason, raw))
+        self._append(self._rows.refused((time_ns(), monotonic_ns()), raw, reason))
 
     def opened(self) -> None:
         """Record that the link is up."""
-        self._append(Row(self._bare(_LINK_OPENED, IN, 0, recorded=_OFF)))
+        self._append(self._rows.opened((time_ns(), monotonic_ns())))
 
     def closed(self, code: int, reason: str) -> None:
         """Record that the link is gone, and why."""
-        fixed = self._bare(_LINK_CLOSED, IN, 0, code=code, recorded=_OFF)
-        self._append(Row(fixed, None, None, reason or None))
-
-    def _bare(
-        self, kind: int, direction: int, size: int, *, head: int = -1, code: int = -1, recorded: int = _FULL
-    ) -> bytes:
-        # fmt: off
-        return FIXED.pack(
-            time_ns(), monotonic_ns(), self._link, _MFP, _VERSION, direction, self._user, -1, -1, kind, head,
-            -1, -1, -1, code, size, -1, -1, -1, NO_ID, NO_ID, recorded,
-        )
-        # fmt: on
+        self._append(self._rows.closed((time_ns(), monotonic_ns()), code, reason))
