@@ -98,6 +98,8 @@ class Gateway:
                 await asyncio.to_thread(self._writer.close)
             except JournalError as exc:
                 self.failure = self.failure or exc
+            for unsealed in self._writer.sealer.errors:
+                log.warning("journal: not sealed, still readable as blocks: %s", unsealed)
 
     async def __aenter__(self) -> "Gateway":
         await self.start()

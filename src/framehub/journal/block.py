@@ -16,11 +16,7 @@ import pyarrow as pa
 
 from framehub.errors import JournalError
 from framehub.journal.record import SCHEMA, VERSION
-
-try:
-    from isal.isal_zlib import crc32
-except ImportError:  # pragma: no cover - the wheel exists for every platform we support
-    from zlib import crc32
+from framehub.mfp.checksum import crc32_number
 
 MAGIC: Final = b"FHJ1"
 HEADER: Final = struct.Struct(">4sIQII")
@@ -67,8 +63,7 @@ def pack(body: bytes | pa.Buffer, *, first_seq: int, rows: int, salt: int) -> by
 
 def checksum(head: bytes, body: bytes | memoryview | pa.Buffer, salt: int) -> int:
     """CRC-32 over the header before the sum, and the body."""
-    value: int = crc32(body, crc32(head, salt))
-    return value
+    return crc32_number(body, crc32_number(head, salt))
 
 
 def read_header(data: bytes | memoryview, *, limit: int = BLOCK_LIMIT) -> Header | None:

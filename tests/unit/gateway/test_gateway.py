@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from framehub.errors import ConfigError, JournalLocked
+from framehub.errors import ConfigError, JournalError, JournalLocked
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.reader import read
@@ -66,3 +66,10 @@ async def test_a_full_journal_holds_peers_back_and_room_lets_them_go(tmp_path: P
         assert not asking.done()
         gateway._resume()
         assert (await asking).data["cents"] == 95
+
+
+async def test_what_could_not_be_sealed_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with Gateway(settings(tmp_path)) as gateway:
+        assert gateway._writer is not None
+        gateway._writer.sealer.errors.append(JournalError("no room for the Parquet"))
+    assert "not sealed, still readable as blocks: no room for the Parquet" in caplog.text
