@@ -122,7 +122,7 @@ class ConversationCase(Case, kw_only=True, forbid_unknown_fields=True):
     """Two sides, and all that is sent and seen: nothing else may be."""
 
     hands: list[Side] = []
-    settings: dict[Side, dict[str, int | float]] = {}
+    settings: dict[Side, dict[str, int | float | str]] = {}
     first_id: dict[Side, int] = {}
     steps: Annotated[list[Step], Meta(min_length=1)]
     pending: dict[Side, int] = {}

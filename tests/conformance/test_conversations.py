@@ -27,6 +27,8 @@ def told(event: Event) -> dict[str, Any]:
     for field, content in structs.asdict(event).items():
         if field == "frame":
             value[field] = plain.to_plain(content)
+        elif field == "left_out":
+            value |= {field: [list(entry) for entry in content]} if content else {}
         else:
             value[field] = content.name.lower() if isinstance(content, Service) else content
     return value

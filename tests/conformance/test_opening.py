@@ -13,6 +13,7 @@ from framehub.mfp import codec, envelope
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.negotiation import HELLO, SUBPROTOCOLS, hello
 from framehub.mfp.settings import Settings
+from framehub.runtime.calls import File
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.listen import Listener, listen
@@ -208,3 +209,33 @@ async def test_announced_files_need_no_names() -> None:
         7: (b"\xaa", "", "")
     }
     assert link.frames == []
+
+
+@pytest.mark.parametrize("how", ["at its end", "in time"])
+async def test_a_handler_is_told_which_announced_files_are_left_out_and_why(how: str) -> None:
+    """[MFP-8.4.8] [MFP-7.4] The filemap may name files that did not come."""
+    endpoints = Endpoints()
+    calls: asyncio.Queue[Any] = asyncio.Queue()
+    endpoints.on("up")(calls.put_nowait)
+    peer = Peer(Settings(bad_files="deliver", progress_timeout=0.01), Sent(), endpoints, link_id=bytes(8))
+    payload = envelope.encode("up", names={7: ("a.png", "image/png"), 8: ("b.png", "image/png")})
+    peer.frame_received(codec.encode(MessageFrame(id=1, payload=payload, expected=(7, 8))))
+    peer.frame_received(bytes.fromhex(f"8{2 if how == 'at its end' else 3} 00000002 00000001 00000007 aa"))
+    call = await calls.get()
+    assert call.files == {7: File(b"\xaa", "a.png", "image/png")}
+    assert call.left_out == {
+        8: "did not come before the end" if how == "at its end" else "did not come in time"
+    }
+    peer.link_lost(1000, "")
+
+
+async def test_a_raw_handler_is_told_too() -> None:
+    """[MFP-8.4.8]"""
+    endpoints = Endpoints()
+    calls: list[Any] = []
+    endpoints.on_raw(calls.append)
+    peer = Peer(Settings(bad_files="deliver"), Sent(), endpoints, link_id=bytes(8))
+    peer.frame_received(codec.encode(MessageFrame(id=1, payload=b"raw", expected=(7,))))
+    peer.frame_received(bytes.fromhex("80 00000002 00000001"))
+    (call,) = calls
+    assert (call.files, call.left_out) == ({}, {7: "did not come before the end"})

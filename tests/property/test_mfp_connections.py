@@ -1,6 +1,7 @@
 """Two connections and a wire that loses nothing: whatever both owners do, the rules hold."""
 
 from collections import deque
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -32,7 +33,7 @@ from framehub.mfp.settings import Settings
 
 both = st.integers(0, 1)
 acks = st.booleans()
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "max_requests": 3,
     "max_announced": 2,
     "max_waiting_bytes": 12,

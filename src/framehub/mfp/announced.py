@@ -38,25 +38,35 @@ class Announced:
         if too_much or len(self._sets) >= self._settings.max_announced:
             self._dropped.abort(frame.id, exchange)
             return
-        self._sets[frame.id] = _Set(frame, exchange)
+        self._sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
         self._bytes += len(frame.payload)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
 
     def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
-        """One file of a message that waits for files; the last makes it whole, a wrong one loses it."""
+        """One frame of a message that waits for files: the last file makes it whole.
+
+        A bad one loses it, or is left out: ``bad_files`` says which.
+        """
         ref = frame.ref
         set_ = self._sets[ref]
-        reason = set_.wrong(frame)
-        if reason is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
-            reason = f"over max_waiting_bytes, {self._settings.max_waiting_bytes}"
-        if reason is not None:
-            return self._lose(ref, reason, in_flight=not frame.final)
-        self._bytes += len(frame.data)
-        if not set_.add(frame):
-            self._deadlines.add(ref, now + self._settings.progress_timeout)
+        bad = set_.bad(frame)
+        if bad is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
+            bad = f"is over max_waiting_bytes, {self._settings.max_waiting_bytes}"
+        if self._settings.bad_files == "drop":
+            why = set_.early(frame) if bad is None else f"{set_.named(frame)} {bad}"
+            if why is not None:
+                return self._lose(ref, why, in_flight=not frame.final)
+        if bad is None:
+            self._bytes += len(frame.data)
+            progress = set_.keep(frame)
+        else:
+            progress = set_.leave_out(frame, bad)
+        if set_.waits and not frame.final:
+            if progress:
+                self._deadlines.add(ref, now + self._settings.progress_timeout)
             return None
         self._close(ref)
-        return MessageReceived(set_.whole(), set_.exchange)
+        return set_.delivered("did not come before the end")
 
     def given_up(self, ref: int) -> MessageLost | None:
         """The peer will not finish it; None if we knew of none."""
@@ -64,9 +74,15 @@ class Announced:
             return None
         return MessageLost(ref, "the sender gave it up", self._close(ref))
 
-    def due(self, now: float) -> list[MessageLost]:
-        """Give up what makes no progress."""
-        return [self._lose(ref, "no file came in time", in_flight=True) for ref in self._deadlines.due(now)]
+    def due(self, now: float) -> list[MessageReceived | MessageLost]:
+        """Wait no longer for what makes no progress: lose it, or deliver what has come of it."""
+        events: list[MessageReceived | MessageLost] = []
+        for ref in self._deadlines.due(now):
+            set_ = self._sets[ref]
+            lost = self._lose(ref, "no file came in time", in_flight=True)
+            drop = self._settings.bad_files == "drop"
+            events.append(lost if drop else set_.delivered("did not come in time"))
+        return events
 
     @property
     def next_deadline(self) -> float | None:
@@ -93,37 +109,70 @@ class Announced:
 
 
 class _Set:
-    """One announced message and the files that have come."""
+    """One announced message, the files that have come, and what is wrong with the others."""
 
-    def __init__(self, frame: MessageFrame, exchange: int) -> None:
+    def __init__(self, frame: MessageFrame, exchange: int, most: int) -> None:
         self.exchange = exchange
         self.bytes = len(frame.payload)
         self._frame = frame
+        self._most = most
         self._missing = set(frame.expected)
         self._files: dict[int, bytes] = {}
+        self._left_out: dict[int, str] = {}
 
-    def wrong(self, frame: BinaryFrame) -> str | None:
-        """Why ``frame`` does not fit, or nothing."""
-        if frame.kind is not BinaryKind.EXPECTED or frame.key is None:
+    @property
+    def waits(self) -> bool:
+        """Whether an announced key has not come."""
+        return bool(self._missing)
+
+    def bad(self, frame: BinaryFrame) -> str | None:
+        """Why ``frame`` is no file of this message, or nothing; a bare end is no file and not bad."""
+        if frame.kind is not BinaryKind.EXPECTED:
             if frame.kind is BinaryKind.NONE and frame.final:
-                return f"ended with {len(self._missing)} files missing"
-            return f"a binary frame of kind {frame.kind.name.lower()} in an announced message"
+                return None
+            return "has no place in an announced message"
         if frame.key not in self._missing:
-            return f"key {frame.key} {'came twice' if frame.key in self._files else 'was not announced'}"
-        if frame.final and len(self._missing) > 1:
-            return f"ended with {len(self._missing) - 1} files missing"
+            return "came twice" if frame.key in self._frame.expected else "was not announced"
         return None
 
-    def add(self, frame: BinaryFrame) -> bool:
-        """Keep one file; true when it was the last."""
-        assert frame.key is not None
+    def named(self, frame: BinaryFrame) -> str:
+        """What to call ``frame`` in a reason."""
+        is_file = frame.kind is BinaryKind.EXPECTED
+        return f"key {frame.key}" if is_file else f"a binary frame of kind {frame.kind.name.lower()}"
+
+    def early(self, frame: BinaryFrame) -> str | None:
+        """Whether ``frame`` ends the message while files are missing."""
+        missing = len(self._missing) - (frame.kind is BinaryKind.EXPECTED)
+        return f"ended with {missing} files missing" if frame.final and missing else None
+
+    def keep(self, frame: BinaryFrame) -> bool:
+        """Keep a file; false if this is a bare end."""
+        if frame.key is None:
+            return False
         self._missing.remove(frame.key)
         self._files[frame.key] = frame.data
         self.bytes += len(frame.data)
-        return not self._missing
+        return True
 
-    def whole(self) -> MessageFrame:
-        """The message with its files, in the announced order; it still says which were announced."""
+    def leave_out(self, frame: BinaryFrame, why: str) -> bool:
+        """Let a bad frame go and note it if it is a file; true if its key was waited for."""
+        key = frame.key
+        if frame.kind is not BinaryKind.EXPECTED or key is None:
+            return False
+        waited = key in self._missing
+        self._missing.discard(key)
+        # Keys that were not announced are noted up to a bound; of a key that came twice the first file stays.
+        if key in self._frame.expected or len(self._left_out) < self._most:
+            self._left_out.setdefault(key, why)
+        return waited
+
+    def delivered(self, why: str) -> MessageReceived:
+        """The message with the files that came, in the announced order, and why others are left out.
+
+        It still says which were announced.
+        """
         frame = self._frame
-        files: Files = tuple((key, self._files[key]) for key in frame.expected)
-        return msgspec.structs.replace(frame, files=files)
+        files: Files = tuple((key, self._files[key]) for key in frame.expected if key in self._files)
+        left_out = {key: why for key in frame.expected if key in self._missing} | self._left_out
+        whole = msgspec.structs.replace(frame, files=files)
+        return MessageReceived(whole, self.exchange, tuple(sorted(left_out.items())))

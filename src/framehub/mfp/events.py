@@ -10,12 +10,19 @@ from msgspec import Struct
 from framehub.codes import Service
 from framehub.mfp.frames import BinaryFrame, MessageFrame, RequestFrame, ResponseFrame
 
+LeftOut: TypeAlias = tuple[tuple[int, str], ...]
+"""Files that were not delivered, as (key, why)."""
+
 
 class MessageReceived(Struct, frozen=True, gc=False):
-    """A whole message; announced files (``frame.expected``) have all come and are attached."""
+    """A message; the announced files (``frame.expected``) that came are attached.
+
+    ``left_out`` says by key which files are not, and why; it is empty unless ``bad_files`` is ``deliver``.
+    """
 
     frame: MessageFrame
     exchange: int
+    left_out: LeftOut = ()
 
 
 class RequestReceived(Struct, frozen=True, gc=False):

@@ -1,12 +1,14 @@
 """What one MFP connection keeps to: agreed at its opening, the same for both sides of the machine. Pure."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from framehub.errors import ConfigError
 from framehub.mfp.checksum import BY_FLAG, Checksums
 
 MIB = 2**20
+BadFiles: TypeAlias = Literal["drop", "deliver"]
+CHOICES: Final = {"bad_files": ("drop", "deliver")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +33,19 @@ class Settings:
     """Bytes of announced messages and their files, held until each is whole."""
     progress_timeout: float = 30.0
     """Seconds an announced message may go without a new file, a stream that holds us up unread."""
+    bad_files: BadFiles = "drop"
+    """What a wrong, repeated or missing announced file does: lose its message, or be left out of it."""
     remembered: int = 4_096
     """Finished ids remembered on each side, so that what comes late is told from what never was."""
 
     def __post_init__(self) -> None:
         for setting in fields(self):
             value: Any = getattr(self, setting.name)
-            if setting.name != "checksums" and not value > 0:
+            if setting.name in CHOICES:
+                if value not in CHOICES[setting.name]:
+                    known = ", ".join(CHOICES[setting.name])
+                    raise ConfigError(f"{setting.name} is one of {known}, not {value!r}")
+            elif setting.name != "checksums" and not value > 0:
                 raise ConfigError(f"{setting.name} must be above zero, not {value!r}")
         if self.max_frame_bytes < 64:
             raise ConfigError(f"max_frame_bytes must be at least 64, not {self.max_frame_bytes}")

@@ -45,6 +45,8 @@ class Call(Struct, frozen=True, kw_only=True):
     is_request: bool = False
     exchange: str = ""
     """Names this conversation in the journal, the tables and the logs."""
+    left_out: Mapping[int, str] = {}
+    """Announced files that are not in ``files`` as they should be, and why (setting ``bad_files``)."""
 
 
 class RawCall(Struct, frozen=True, kw_only=True):
@@ -56,3 +58,4 @@ class RawCall(Struct, frozen=True, kw_only=True):
     user: int = 0
     is_request: bool = False
     exchange: str = ""
+    left_out: Mapping[int, str] = {}

@@ -312,7 +312,9 @@ class Peer(Wire):
 
     def _tick(self) -> None:
         for event in self._connection.tick(monotonic()):
-            self._handle(event, None)
+            # Of an announced message that is delivered without the files that did not come.
+            opened = open_payload(event.frame, event) if isinstance(event, MessageReceived) else None
+            self._handle(event, opened)
         self._flush()
 
 

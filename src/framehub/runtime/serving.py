@@ -162,6 +162,7 @@ class Serving:
         if self.draining:
             raise Stopping("stopping; nothing new is taken")
         name = self._name(event.exchange)
+        left_out = dict(event.left_out) if isinstance(event, MessageReceived) else {}
         token = current.set(name)
         try:
             if isinstance(opened, Envelope):
@@ -177,6 +178,7 @@ class Serving:
                         user=self._peer.user,
                         is_request=is_request,
                         exchange=name.hex(),
+                        left_out=left_out,
                     )
                 )
             raw = self._endpoints.raw
@@ -190,6 +192,7 @@ class Serving:
                     user=self._peer.user,
                     is_request=is_request,
                     exchange=name.hex(),
+                    left_out=left_out,
                 )
             )
         finally:

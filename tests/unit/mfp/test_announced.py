@@ -84,7 +84,7 @@ def test_as_many_waiting_bytes_as_allowed_and_one_more(size: int) -> None:
     if size == 5:
         assert event is None
     else:
-        assert event == MessageLost(8, "over max_waiting_bytes, 12", 80)
+        assert event == MessageLost(8, "key 4 is over max_waiting_bytes, 12", 80)
 
 
 def test_bytes_of_finished_and_lost_messages_no_longer_wait() -> None:
@@ -136,3 +136,45 @@ def test_the_payloads_of_waiting_messages_count_too(size: int) -> None:
         shelf.announced.opened(MessageFrame(id=id_, payload=b"x" * length, expected=KEYS), id_, 0.0)
     assert len(shelf.announced) == (2 if size == 40 else 1)
     assert shelf.sent() == ([] if size == 40 else [ServiceFrame(id=1, code=Service.ABORT, ref=2)])
+
+
+def test_as_many_strange_keys_are_noted_as_a_message_may_have_files_and_no_more() -> None:
+    """[MFP-8.4.8]"""
+    shelf = Shelf(bad_files="deliver", max_files=2)
+    shelf.open()
+    for key in (10, 11, 12):
+        assert shelf.file(key, b"x") is None
+    assert shelf.file(2, b"two") is None
+    assert shelf.file(2, b"again") is None
+    event = shelf.file(4, b"four", final=True)
+    assert isinstance(event, MessageReceived)
+    assert event.left_out == ((2, "came twice"), (10, "was not announced"), (11, "was not announced"))
+    assert event.frame.files == ((4, b"four"), (2, b"two"))
+
+
+@pytest.mark.parametrize("size", [5, 6])
+def test_a_file_over_the_waiting_bytes_is_left_out_once(size: int) -> None:
+    """[MFP-8.4.8] Its key has come: a second one came twice, whatever its size."""
+    shelf = Shelf(bad_files="deliver", max_waiting_bytes=6)
+    shelf.open()
+    shelf.file(4, b"x" * size)
+    shelf.file(4, b"x")
+    event = shelf.file(2, final=True)
+    assert isinstance(event, MessageReceived)
+    why = "came twice" if size == 5 else "is over max_waiting_bytes, 6"
+    assert event.left_out == ((4, why),)
+    assert len(event.frame.files) == (2 if size == 5 else 1)
+
+
+def test_a_file_that_is_left_out_for_its_size_is_progress_all_the_same() -> None:
+    """[MFP-8.3.2] [MFP-8.4.8]"""
+    shelf = Shelf(bad_files="deliver", max_waiting_bytes=6)
+    shelf.open(now=0.0)
+    shelf.file(4, b"x" * 9, now=9.0)
+    assert shelf.announced.due(18.9) == []
+    shelf.file(4, b"x", now=18.0)
+    (event,) = shelf.announced.due(19.02)
+    assert isinstance(event, MessageReceived)
+    assert [key for key, _ in event.left_out] == [2, 4]
+    assert shelf.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=7)]
+    assert (len(shelf.announced), shelf.past.get(7)) == (0, 70)

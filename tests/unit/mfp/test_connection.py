@@ -1,5 +1,7 @@
 """The rules of one connection. Most conversations are in the vectors; here is what its owner sees."""
 
+from typing import Any
+
 import pytest
 
 from framehub.codes import BinaryKind, Service
@@ -30,7 +32,7 @@ from framehub.mfp.settings import Settings
 class Machine(Connection):
     """A connection that is fed with frames instead of bytes."""
 
-    def __init__(self, checksums: Checksums = BY_FLAG, **limits: int) -> None:
+    def __init__(self, checksums: Checksums = BY_FLAG, **limits: Any) -> None:
         super().__init__(Settings(checksums=checksums, **limits))
 
     def take(self, frame: Frame, now: float = 0.0) -> Received:

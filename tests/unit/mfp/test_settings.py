@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError
-from framehub.mfp.settings import Settings
+from framehub.mfp.settings import CHOICES, Settings
 
-NUMBERS = [field.name for field in fields(Settings) if field.name != "checksums"]
+NUMBERS = [field.name for field in fields(Settings) if field.name not in {"checksums", *CHOICES}]
 SPEC = (Path(__file__).parents[3] / "spec" / "mfp.md").read_text()
 
 
@@ -32,3 +32,19 @@ def test_the_spec_names_every_setting_with_its_default() -> None:
     table = re.findall(r"\| `(\w+)` \| ([\d,]+)( MiB)? \|", SPEC[SPEC.index("### 9.3") :])
     told = {name: int(number.replace(",", "")) * (2**20 if mib else 1) for name, number, mib in table}
     assert told == {name: getattr(Settings(), name) for name in NUMBERS}
+
+
+@pytest.mark.parametrize(("name", "words"), CHOICES.items())
+def test_a_choice_is_one_of_its_words(name: str, words: tuple[str, ...]) -> None:
+    for word in words:
+        choice: dict[str, Any] = {name: word}
+        assert getattr(Settings(**choice), name) == word
+    wrong: dict[str, Any] = {name: "other"}
+    with pytest.raises(ConfigError, match=f"{name} is one of {words[0]}.*, not 'other'"):
+        Settings(**wrong)
+
+
+def test_the_spec_names_every_choice_with_its_default() -> None:
+    for name, words in CHOICES.items():
+        default = getattr(Settings(), name)
+        assert f"`{name}` is {' or '.join(f'`{word}`' for word in words)}, by default `{default}`" in SPEC
