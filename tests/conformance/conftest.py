@@ -38,6 +38,8 @@ class Case(Struct, kw_only=True, forbid_unknown_fields=True):
     name: str
     rules: Rules
     checksum: Checksum = Checksum()
+    verify_always: bool = False
+    """Whether the receiver verifies every frame, whatever its checksum bit says."""
 
 
 class FrameCase(Case, kw_only=True, forbid_unknown_fields=True):

@@ -42,7 +42,9 @@ class Replay:
         checksums = Checksums(case.checksum.mode, case.checksum.algorithm)
         self.machines = {
             side: Connection(
-                Settings(checksums=checksums, **case.settings.get(side, {})),
+                Settings(
+                    checksums=checksums, verify_always=case.verify_always, **case.settings.get(side, {})
+                ),
                 first_id=case.first_id.get(side, 1),
             )
             for side in "AB"

@@ -48,7 +48,9 @@ def without(line: int) -> ModuleType:
 
 
 def holds(decoder: ModuleType, case: Any) -> bool:
-    most = {} if case.max_files is None else {"max_files": case.max_files}
+    most = {"verify_always": case.verify_always}
+    if case.max_files is not None:
+        most["max_files"] = case.max_files
     try:
         decoder.decode(
             bytes.fromhex(case.hex), Checksums(case.checksum.mode, case.checksum.algorithm), **most

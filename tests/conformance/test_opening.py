@@ -109,6 +109,20 @@ async def test_only_unknown_subprotocols_are_refused(listener: Listener) -> None
     assert (await upgrade(listener, Sec_WebSocket_Protocol="mfp.md5, soap"))[0] == 400
 
 
+async def test_a_listener_that_verifies_always_takes_only_those_who_send_sums() -> None:
+    """[MFP-3.8] [MFP-9.1.3] Our own client's service frames have them too."""
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(verify_always=True)) as listener:
+        assert (await upgrade(listener, Sec_WebSocket_Protocol="mfp"))[0] == 400
+        for checksum in ("crc32", "xor8", "crc32.always"):
+            async with connect(listener.url, checksum=checksum) as peer:
+                await peer.ping()
+        _, _, wire = await upgrade(listener)
+        wire.send(bytes.fromhex("2f 00000001 00000001"))
+        opcode, data = await wire.message()
+        assert (opcode, int.from_bytes(data[:2], "big")) == (8, CloseCode.BAD_CHECKSUM)
+        wire.writer.close()
+
+
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 async def test_a_foreign_origin_is_forbidden(listener: Listener, origin: str) -> None:
     """[MFP-9.1.4]"""

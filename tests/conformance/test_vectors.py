@@ -22,7 +22,9 @@ def agreed(case: Any) -> Checksums:
 
 
 def test_frames_are_read_as_the_vectors_say(frame_case: Any) -> None:
-    frame = codec.decode(bytes.fromhex(frame_case.hex), agreed(frame_case))
+    frame = codec.decode(
+        bytes.fromhex(frame_case.hex), agreed(frame_case), verify_always=frame_case.verify_always
+    )
     assert plain.to_plain(frame) == frame_case.frame
     assert frame == plain.from_plain(frame_case.frame)
 
@@ -36,7 +38,9 @@ def test_frames_are_written_as_the_vectors_say(frame_case: Any) -> None:
 
 
 def test_other_bytes_are_refused_with_reason_and_offset(malformed_case: Any) -> None:
-    most = {} if malformed_case.max_files is None else {"max_files": malformed_case.max_files}
+    most: dict[str, Any] = {"verify_always": malformed_case.verify_always}
+    if malformed_case.max_files is not None:
+        most["max_files"] = malformed_case.max_files
     with pytest.raises(MalformedFrame) as caught:
         codec.decode(bytes.fromhex(malformed_case.hex), agreed(malformed_case), **most)
     assert type(caught.value) is getattr(errors, malformed_case.error.type)

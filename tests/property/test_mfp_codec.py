@@ -136,6 +136,21 @@ def test_in_mode_always_no_flipped_bit_goes_unseen(frame: Frame, algorithm: Any)
             codec.decode((number ^ 1 << bit).to_bytes(len(sent), "big"), agreed)
 
 
+@given(frames, st.sampled_from(["crc32", "xor8"]), st.booleans())
+def test_a_receiver_that_verifies_always_sees_every_flipped_bit(
+    frame: Frame, algorithm: Any, with_bit: bool
+) -> None:
+    """[MFP-3.8] Whether the sender set the checksum bit or not."""
+    agreed = Checksums("flag", algorithm)
+    bare = codec.encode(msgspec.structs.replace(frame, checksum=False), agreed)
+    sent = codec.encode(frame, Checksums("always", algorithm)) if with_bit else bare + agreed.of(bare)
+    assert codec.decode(sent, agreed, verify_always=True).checksum
+    number = int.from_bytes(sent, "big")
+    for bit in range(len(sent) * 8):
+        with pytest.raises(MalformedFrame):
+            codec.decode((number ^ 1 << bit).to_bytes(len(sent), "big"), agreed, verify_always=True)
+
+
 @pytest.mark.parametrize("head", range(256))
 def test_sixty_four_kilobytes_are_judged_quickly(head: int) -> None:
     """[MFP-2.8] Whatever they are; the best of some tries, for the machine has other work."""

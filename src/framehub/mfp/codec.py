@@ -173,15 +173,17 @@ def _refuse_duplicates(keys: list[int] | tuple[int, ...]) -> None:
 # --- decode ------------------------------------------------------------------------------------------------
 
 
-def decode(data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_U32) -> Frame:
-    """Parse exactly one frame.
+def decode(
+    data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_U32, verify_always: bool = False
+) -> Frame:
+    """Parse exactly one frame; with ``verify_always`` it ends with a sum, whatever its checksum bit says.
 
     Raises:
         ChecksumFailed: the sum is wrong, or missing where every frame must have one.
         MalformedFrame: anything else that is not one whole frame.
     """
     end = len(data)
-    if end > 13 and checksums.mode != "always":
+    if end > 13 and checksums.mode != "always" and not verify_always:
         # Most frames by far have a payload and nothing else; what does not fit here goes on below.
         head = data[0]
         plain = head & ~NEED_ACK
@@ -200,10 +202,9 @@ def decode(data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_
     protocol = head >> 5
     if not 1 <= protocol <= 5:
         raise MalformedFrame(f"sub-protocol {protocol} is not in use", offset=0)
-    if head & CHECKSUM:
+    if head & CHECKSUM or verify_always or checksums.mode == "always":
         end = _verify(data, end, checksums)
-    elif checksums.mode == "always":
-        raise ChecksumFailed("no checksum, but every frame must have one", offset=0)
+        head |= CHECKSUM
     id_ = int.from_bytes(data[1:5], "big")
     if id_ == 0:
         raise MalformedFrame("id 0 is not used", offset=1)
@@ -216,9 +217,14 @@ def decode(data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_
 
 def _verify(data: bytes, end: int, checksums: Checksums) -> int:
     """Check the sum; return where it begins."""
+    size = checksums.size
+    if not data[0] & CHECKSUM:
+        if checksums.mode == "always":
+            raise ChecksumFailed("no checksum, but every frame must have one", offset=0)
+        if end < 5 + size:
+            raise ChecksumFailed("no room for the checksum that every frame must have", offset=end)
     if checksums.mode == "off":
         raise MalformedFrame("checksum bit set, but checksums are off", offset=0)
-    size = checksums.size
     if end < 5 + size:
         raise MalformedFrame(f"checksum bit set, but no room for {size} bytes of it", offset=end)
     end -= size

@@ -75,7 +75,9 @@ class Connection:
         settings = self.settings
         if len(data) > settings.max_frame_bytes:
             raise RemoteProtocolError(f"a frame of {len(data)} bytes, over max_frame_bytes")
-        frame = codec.decode(data, settings.checksums, max_files=settings.max_files)
+        frame = codec.decode(
+            data, settings.checksums, max_files=settings.max_files, verify_always=settings.verify_always
+        )
         if isinstance(frame, RequestFrame):
             return self._on_request(frame, now)
         if isinstance(frame, ResponseFrame):
@@ -184,6 +186,10 @@ class Connection:
     def peer_takes(self, frame_bytes: int) -> None:
         """The peer told how large a frame it takes: send none that is larger."""
         self._outbox.max_frame_bytes = max(64, min(self._outbox.max_frame_bytes, frame_bytes))
+
+    def seal(self) -> None:
+        """Send no frame without a checksum from now on, service frames included, unless checksums are off."""
+        self._outbox.seal()
 
     def check_fits(self, payload: bytes, files: Files = ()) -> None:
         """Raise ``LimitExceeded`` for what no frame to this peer can carry."""

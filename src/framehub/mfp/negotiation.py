@@ -22,9 +22,10 @@ SUBPROTOCOLS: Final[dict[str, Checksums]] = {
 }
 
 
-def choose(offered: Sequence[str]) -> str | None:
-    """The first sub-protocol offered that we speak."""
-    return next((name for name in offered if name in SUBPROTOCOLS), None)
+def choose(offered: Sequence[str], *, summed: bool = False) -> str | None:
+    """The first sub-protocol offered that we speak; ``summed``: only one with checksums will do."""
+    known = [name for name in offered if name in SUBPROTOCOLS]
+    return next((name for name in known if not summed or SUBPROTOCOLS[name].mode != "off"), None)
 
 
 def subprotocol(checksum: str | None) -> str:

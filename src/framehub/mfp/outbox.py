@@ -7,6 +7,7 @@ from framehub.codes import Service
 from framehub.errors import ConnectionClosed, LimitExceeded
 from framehub.ids import Ids
 from framehub.mfp import codec
+from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import Files, Frame, ServiceFrame
 from framehub.mfp.settings import Settings
 
@@ -29,10 +30,18 @@ class Outbox:
         self.max_frame_bytes = settings.max_frame_bytes
         """The largest frame that the peer takes, as far as we know."""
         self._settings = settings
+        self._checksums = settings.checksums
+        if settings.verify_always:
+            self.seal()
         self._is_live = is_live
         self._ids = Ids(first=first_id)
         self._exchanges = 0
         self._frames: list[Outgoing] = []
+
+    def seal(self) -> None:
+        """Send no frame without a checksum any more, service frames included, unless checksums are off."""
+        if self._checksums.mode == "flag":
+            self._checksums = Checksums("always", self._checksums.algorithm)
 
     def new_id(self) -> int:
         """A free id of ours."""
@@ -52,7 +61,7 @@ class Outbox:
         """
         if self.closed:
             raise ConnectionClosed
-        self._frames.append(Outgoing(codec.encode(frame, self._settings.checksums), frame, exchange))
+        self._frames.append(Outgoing(codec.encode(frame, self._checksums), frame, exchange))
 
     def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
         """Queue a service frame."""

@@ -8,7 +8,10 @@ from framehub.mfp.checksum import BY_FLAG, Checksums
 
 MIB = 2**20
 BadFiles: TypeAlias = Literal["drop", "deliver"]
-CHOICES: Final = {"bad_files": ("drop", "deliver")}
+CHOICES: Final[dict[str, tuple[Any, ...]]] = {
+    "bad_files": ("drop", "deliver"),
+    "verify_always": (False, True),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,8 @@ class Settings:
 
     checksums: Checksums = field(default=BY_FLAG)
     """Mode and algorithm of the checksums."""
+    verify_always: bool = False
+    """Verify every frame that comes, whatever its checksum bit says, and send none without a checksum."""
     request_timeout: float = 30.0
     """Seconds until a request without an answer is given up, on the asking and on the answering side."""
     max_frame_bytes: int = 16 * MIB
@@ -43,9 +48,11 @@ class Settings:
             value: Any = getattr(self, setting.name)
             if setting.name in CHOICES:
                 if value not in CHOICES[setting.name]:
-                    known = ", ".join(CHOICES[setting.name])
-                    raise ConfigError(f"{setting.name} is one of {known}, not {value!r}")
+                    known = " or ".join(map(str, CHOICES[setting.name]))
+                    raise ConfigError(f"{setting.name} is {known}, not {value!r}")
             elif setting.name != "checksums" and not value > 0:
                 raise ConfigError(f"{setting.name} must be above zero, not {value!r}")
+        if self.verify_always and self.checksums.mode == "off":
+            raise ConfigError("verify_always needs a checksum, but checksums are off")
         if self.max_frame_bytes < 64:
             raise ConfigError(f"max_frame_bytes must be at least 64, not {self.max_frame_bytes}")

@@ -150,7 +150,7 @@ class Listener:
             for line in request.headers.getall("Sec-WebSocket-Protocol", [])
             for name in line.split(",")
         ]
-        name = choose(offered)
+        name = choose(offered, summed=self._settings.verify_always)
         if offered and name is None:
             return _refusal(HTTPStatus.BAD_REQUEST, f"speak one of {', '.join(SUBPROTOCOLS)}")
         settings = self._settings

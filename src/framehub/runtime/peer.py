@@ -79,6 +79,8 @@ class Peer(Wire):
         """What the listener said of itself, once it has."""
         self._expects_hello = expects_hello
         self._alarm.ring = self._tick
+        if checksum:
+            self._connection.seal()
         self._inflow = Inflow(
             pause=lambda: link.pause("streams"),
             resume=lambda: link.resume("streams"),

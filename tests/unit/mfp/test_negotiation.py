@@ -26,6 +26,12 @@ def test_the_first_known_name_is_taken(offered: list[str], taken: str | None) ->
     assert choose(offered) == taken
 
 
+def test_where_everything_is_verified_a_name_without_checksums_is_passed_over() -> None:
+    """[MFP-3.8]"""
+    assert choose(["mfp", "mfp.xor8"], summed=True) == "mfp.xor8"
+    assert choose(["mfp"], summed=True) is None
+
+
 @pytest.mark.parametrize(
     ("checksum", "name"), [(None, "mfp"), ("crc32", "mfp.crc32"), ("xor8.always", "mfp.xor8.always")]
 )

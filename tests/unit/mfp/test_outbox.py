@@ -7,6 +7,7 @@ import pytest
 from framehub.codes import Service
 from framehub.errors import ConnectionClosed, LimitExceeded, LocalProtocolError
 from framehub.mfp import codec
+from framehub.mfp.checksum import MODES, Checksums, Mode
 from framehub.mfp.frames import RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.outbox import FRAME_OVERHEAD, Outbox
 from framehub.mfp.settings import Settings
@@ -24,6 +25,21 @@ def test_frames_leave_in_order_and_once() -> None:
     assert (first.data, first.exchange) == (codec.encode(first.frame), 1)
     assert (second.frame, second.exchange) == (ServiceFrame(id=2, code=Service.ACK, ref=9, own=True), 2)
     assert box.drain() == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", ["", "seal", "verify_always"])
+def test_a_sealed_box_sends_no_frame_without_a_sum(mode: Mode, how: str) -> None:
+    """[MFP-3.8] Unless checksums are off."""
+    if (mode, how) == ("off", "verify_always"):
+        return
+    box = outbox(checksums=Checksums(mode), verify_always=how == "verify_always")
+    if how == "seal":
+        box.seal()
+    box.service(Service.ACK, 9, 2)
+    (sent,) = box.drain()
+    summed = mode == "always" or (mode == "flag" and how != "")
+    assert codec.decode(sent.data, Checksums(mode)).checksum is summed
 
 
 def test_exchanges_count_from_one() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError
+from framehub.mfp.checksum import OFF
 from framehub.mfp.settings import CHOICES, Settings
 
 NUMBERS = [field.name for field in fields(Settings) if field.name not in {"checksums", *CHOICES}]
@@ -35,16 +36,23 @@ def test_the_spec_names_every_setting_with_its_default() -> None:
 
 
 @pytest.mark.parametrize(("name", "words"), CHOICES.items())
-def test_a_choice_is_one_of_its_words(name: str, words: tuple[str, ...]) -> None:
+def test_a_choice_is_one_of_its_words(name: str, words: tuple[Any, ...]) -> None:
     for word in words:
         choice: dict[str, Any] = {name: word}
         assert getattr(Settings(**choice), name) == word
     wrong: dict[str, Any] = {name: "other"}
-    with pytest.raises(ConfigError, match=f"{name} is one of {words[0]}.*, not 'other'"):
+    with pytest.raises(ConfigError, match=f"{name} is {words[0]} or {words[1]}, not 'other'"):
         Settings(**wrong)
 
 
+def test_there_is_nothing_to_verify_where_checksums_are_off() -> None:
+    """[MFP-3.8]"""
+    with pytest.raises(ConfigError, match="verify_always needs a checksum"):
+        Settings(checksums=OFF, verify_always=True)
+
+
 def test_the_spec_names_every_choice_with_its_default() -> None:
+    text = " ".join(SPEC.split())
     for name, words in CHOICES.items():
         default = getattr(Settings(), name)
-        assert f"`{name}` is {' or '.join(f'`{word}`' for word in words)}, by default `{default}`" in SPEC
+        assert f"`{name}` is {' or '.join(f'`{word}`' for word in words)}, by default `{default}`" in text
