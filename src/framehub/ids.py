@@ -13,8 +13,14 @@ class Ids:
 
     def __init__(self, *, first: int = 1, tries: int = 65_536) -> None:
         self._next = first
+        self._first = first
         self._wrapped = first != 1
         self._tries = tries
+
+    @property
+    def taken(self) -> int:
+        """How many ids were counted since the first, modulo 2^32-1."""
+        return (self._next - self._first) % LAST
 
     def take(self, is_live: Callable[[int], bool]) -> int:
         """The next free id; ``is_live`` is only asked once ids can meet again.

@@ -1,5 +1,6 @@
 """Conversations as data, replayed with real connections: every byte and event as written, none beside."""
 
+import math
 import re
 from collections import deque
 from typing import Any
@@ -17,6 +18,8 @@ from framehub.mfp.events import Event
 from framehub.mfp.settings import Settings
 
 CLOCKED = {"request", "ping"}
+QUIET = {"keepalive": math.inf}
+"""No ping comes by itself, unless a case says so."""
 OTHER = {"A": "B", "B": "A"}
 
 
@@ -43,7 +46,9 @@ class Replay:
         self.machines = {
             side: Connection(
                 Settings(
-                    checksums=checksums, verify_always=case.verify_always, **case.settings.get(side, {})
+                    checksums=checksums,
+                    verify_always=case.verify_always,
+                    **QUIET | case.settings.get(side, {}),
                 ),
                 first_id=case.first_id.get(side, 1),
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from framehub.codes import CloseCode
+from framehub.codes import CloseCode, Service
 from framehub.errors import ConnectionClosed
 from framehub.mfp import codec, envelope
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
@@ -176,11 +176,12 @@ async def test_what_is_pending_fails_when_the_connection_ends(listener: Listener
 class Sent:
     """A link that keeps what it is given."""
 
-    full = False
+    full = paused = False
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
         self.code = 0
+        self.closing = asyncio.Event()
 
     def send(self, data: bytes) -> bool:
         self.frames.append(data)
@@ -192,6 +193,7 @@ class Sent:
 
     def close(self, code: int, reason: str) -> None:
         self.code = code
+        self.closing.set()
 
 
 @pytest.mark.parametrize("payload", [b"", b"hello", b'{"endpoint":""}', b"[" * 100_000, b"1" * 100_000])
@@ -253,3 +255,37 @@ async def test_a_raw_handler_is_told_too() -> None:
     peer.frame_received(bytes.fromhex("80 00000002 00000001"))
     (call,) = calls
     assert (call.files, call.left_out) == ({}, {7: "did not come before the end"})
+
+
+async def test_a_peer_that_never_says_anything_is_pinged_then_closed() -> None:
+    """[MFP-8.7.1] [MFP-8.7.2] Although nothing else was ever sent to it."""
+    link = Sent()
+    peer = Peer(Settings(keepalive=0.01), link, Endpoints(), link_id=bytes(8))
+    await link.closing.wait()
+    assert [codec.decode(data) for data in link.frames] == [
+        ServiceFrame(id=1, code=Service.PING, ref=1, own=True)
+    ]
+    assert link.code == CloseCode.GOING_AWAY
+    peer.link_lost(link.code, "")
+
+
+async def test_a_peer_that_is_not_read_is_pinged_and_not_judged() -> None:
+    """[MFP-8.7.3]"""
+    link = Sent()
+    link.paused = True
+    peer = Peer(Settings(keepalive=0.01), link, Endpoints(), link_id=bytes(8))
+    await asyncio.sleep(0.1)
+    assert len(link.frames) > 2
+    assert link.code == 0
+    link.paused = False
+    await link.closing.wait()
+    peer.link_lost(link.code, "")
+
+
+async def test_a_connection_that_nobody_uses_is_closed() -> None:
+    """[MFP-8.7.4]"""
+    link = Sent()
+    peer = Peer(Settings(idle_timeout=0.01), link, Endpoints(), link_id=bytes(8))
+    await link.closing.wait()
+    assert (link.code, link.frames) == (CloseCode.OK, [])
+    peer.link_lost(link.code, "")

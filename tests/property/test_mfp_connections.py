@@ -331,6 +331,7 @@ class TwoConnections(RuleBasedStateMachine):
         for _ in range(3):
             self.calm()
             self.wait(200.0)
+        self.calm()
         for me in self.sides:
             assert (me.asked, me.open, me.pings, len(me.wire)) == ({}, {}, set(), 0)
             assert (me.streams, me.inflow) == ({}, {})

@@ -40,6 +40,13 @@ def test_a_count_that_began_at_one_knows_when_it_has_wrapped() -> None:
     assert ids.take({1}.__contains__) == 2
 
 
+def test_how_many_were_taken() -> None:
+    ids = Ids()
+    assert [ids.taken, ids.take(nothing), ids.take(nothing), ids.taken] == [0, 1, 2, 2]
+    late = Ids(first=LAST)
+    assert [late.take(nothing), late.take(nothing), late.taken] == [LAST, 1, 2]
+
+
 @pytest.mark.parametrize(("living", "free"), [(3, 4), (4, None)])
 def test_so_many_living_ids_in_a_row_are_too_many(living: int, free: int | None) -> None:
     ids = Ids(first=LAST, tries=5)

@@ -7,6 +7,7 @@ each frame in or out is labelled with the exchange it belongs to (0: it refers t
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from framehub.codes import Service
@@ -15,8 +16,9 @@ from framehub.mfp import codec
 from framehub.mfp.announced import Announced
 from framehub.mfp.answering import Answering
 from framehub.mfp.asked import Asked
+from framehub.mfp.awaited import Awaited
 from framehub.mfp.dropped import Dropped
-from framehub.mfp.events import Acknowledged, Event, MessageReceived, PongReceived
+from framehub.mfp.events import Event, MessageReceived
 from framehub.mfp.frames import (
     BinaryFrame,
     Files,
@@ -26,6 +28,7 @@ from framehub.mfp.frames import (
     ResponseFrame,
     ServiceFrame,
 )
+from framehub.mfp.liveness import Liveness
 from framehub.mfp.outbox import Outbox, Outgoing
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
@@ -48,12 +51,15 @@ class Connection:
         self.settings = settings
         self.ignored = 0
         """Service frames about nothing we know: lawful one by one, suspicious in crowds."""
+        self.deaf = False
+        """Set it while the peer is not read: its silence means nothing then."""
+        self._heard = self._heard_service = -inf  # when a frame came: a service frame, and any other
         self._outbox = Outbox(settings, self._is_live, first_id=first_id)
         # What we sent, by our ids.
         self._past_ours = Remembered(settings.remembered)
         self._asked = Asked(settings, self._outbox, self._past_ours)
-        self._acks: dict[int, int] = {}
-        self._pings: dict[int, tuple[int, float]] = {}
+        self._awaited = Awaited(self._outbox, self._past_ours)
+        self._liveness = Liveness(settings, self._outbox, self._awaited)
         self._telling = Telling(settings, self._outbox, self._past_ours)
         # What the peer sent, by its ids. A message in one frame has nothing to give up: kept apart (8.5).
         self._past_theirs = Remembered(settings.remembered)
@@ -79,11 +85,14 @@ class Connection:
             data, settings.checksums, max_files=settings.max_files, verify_always=settings.verify_always
         )
         if isinstance(frame, RequestFrame):
+            self._heard = now
             return self._on_request(frame, now)
+        if isinstance(frame, ServiceFrame):
+            self._heard_service = now
+            return self._on_service(frame, now)
+        self._heard = now
         if isinstance(frame, ResponseFrame):
             return self._on_response(frame)
-        if isinstance(frame, ServiceFrame):
-            return self._on_service(frame, now)
         if isinstance(frame, MessageFrame):
             return self._on_message(frame, now)
         return self._on_binary(frame, now)
@@ -97,7 +106,7 @@ class Connection:
     def _on_response(self, frame: ResponseFrame) -> Received:
         event = self._asked.answered(frame)
         if event:
-            self._acks.pop(frame.ref, None)  # an answer says more than an acknowledgement that never came
+            self._awaited.acks.pop(frame.ref, None)  # an answer says more than an ack that never came
         exchange = event.exchange if event else self._past_ours.get(frame.ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
@@ -158,10 +167,10 @@ class Connection:
         """A timeout, abort or unknown about something that we sent."""
         ref = frame.ref
         if failed := self._asked.failed(ref, frame.code):
-            self._acks.pop(ref, None)
+            self._awaited.acks.pop(ref, None)
             return Received(frame, failed.exchange, failed)
         if refused := self._telling.refused(ref, frame.code):
-            self._acks.pop(ref, None)
+            self._awaited.acks.pop(ref, None)
             return Received(frame, refused.exchange, refused)
         return self._about_the_past(frame)
 
@@ -169,12 +178,8 @@ class Connection:
         if frame.own:
             self.ignored += 1
             return Received(frame, 0, None)
-        ref = frame.ref
-        if ref in self._pings:
-            exchange, sent = self._pings.pop(ref)
-            return Received(frame, exchange, PongReceived(ref, now - sent, exchange))
-        if exchange := self._acks.pop(ref, 0):
-            return Received(frame, exchange, Acknowledged(ref, exchange))
+        if event := self._awaited.came(frame.ref, now):
+            return Received(frame, event.exchange, event)
         return self._about_the_past(frame)
 
     def _about_the_past(self, frame: ServiceFrame) -> Received:
@@ -261,7 +266,7 @@ class Connection:
 
     def give_up(self, ref: int) -> bool:
         """Abort an announced message or a stream of ours; false if it was over."""
-        self._acks.pop(ref, None)
+        self._awaited.acks.pop(ref, None)
         return self._telling.give_up(ref)
 
     def abort_stream(self, ref: int) -> bool:
@@ -286,22 +291,16 @@ class Connection:
 
     def cancel(self, id_: int) -> bool:
         """Give up a request of ours that still waits, and say so; false if it was settled before."""
-        self._acks.pop(id_, None)
+        self._awaited.acks.pop(id_, None)
         return self._asked.cancel(id_)
 
     def ping(self, now: float) -> int:
         """Ask for a sign of life; the id under which the pong will be told."""
-        id_ = self._outbox.new_id()
-        exchange = self._outbox.new_exchange()
-        self._outbox.send(ServiceFrame(id=id_, code=Service.PING, ref=id_, own=True), exchange)
-        self._pings[id_] = (exchange, now)
-        return id_
+        return self._awaited.ping(now)
 
     def forget(self, id_: int) -> None:
         """Wait no longer for the pong or the acknowledgement of ``id_``; one that comes late is ignored."""
-        self._acks.pop(id_, None)
-        if ping := self._pings.pop(id_, None):
-            self._past_ours.add(id_, ping[0])
+        self._awaited.forget(id_)
 
     def is_telling(self, ref: int) -> bool:
         """Whether our announced message or stream ``ref`` goes on: not if the peer refused it."""
@@ -312,15 +311,31 @@ class Connection:
     @property
     def next_deadline(self) -> float | None:
         """When to call ``tick``, if at all."""
-        times = (self._asked.next_deadline, self._answering.next_deadline, self._announced.next_deadline)
-        return min((time for time in times if time is not None), default=None)
+        first = self._liveness.next
+        for time in (self._asked.next_deadline, self._answering.next_deadline, self._announced.next_deadline):
+            if time is not None and time < first:
+                first = time
+        return None if first == inf else first
 
     def tick(self, now: float) -> list[Event]:
-        """Give up what is overdue, tell the peer, and say what was given up."""
+        """Give up what is overdue, tell the peer, and say what was given up.
+
+        A ``ConnectionOver`` among it says to close the connection: the peer is dead, or nobody uses it.
+        """
         failed = self._asked.due(now)
         for event in failed:
-            self._acks.pop(event.id, None)
-        return [*failed, *self._answering.due(now), *self._announced.due(now)]
+            self._awaited.acks.pop(event.id, None)
+        events: list[Event] = [*failed, *self._answering.due(now), *self._announced.due(now)]
+        if now >= self._liveness.next:
+            over = self._liveness.look(
+                now,
+                heard=self._heard,
+                heard_service=self._heard_service,
+                waiting=len(self._asked) + len(self._answering) > 0,
+                deaf=self.deaf,
+            )
+            events += [over] if over else []
+        return events
 
     def drain(self) -> list[Outgoing]:
         """Take everything that waits to be sent, in order."""
@@ -330,8 +345,8 @@ class Connection:
         """Forget everything: nothing is sent, received or waited for any more."""
         self._outbox.close()
         self._asked.clear()
-        self._acks.clear()
-        self._pings.clear()
+        self._awaited.clear()
+        self._liveness.stop()
         self._telling.clear()
         self._past_ours.clear()
         self._past_theirs.clear()
@@ -344,7 +359,7 @@ class Connection:
     @property
     def pending(self) -> int:
         """How much is under way in both directions; 0 after ``close``."""
-        ours = len(self._asked) + len(self._acks) + len(self._pings) + len(self._telling)
+        ours = len(self._asked) + len(self._awaited) + len(self._telling)
         return ours + len(self._answering) + len(self._announced) + len(self._streams)
 
     def _open(self, id_: int) -> int:
@@ -359,9 +374,9 @@ class Connection:
         return self._past_theirs.get(ref) or self._told.get(ref)
 
     def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._telling
+        return id_ in self._asked or id_ in self._awaited or id_ in self._telling
 
     def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
         if need_ack:
-            self._acks[id_] = exchange
+            self._awaited.acks[id_] = exchange
         return id_

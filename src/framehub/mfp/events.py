@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from framehub.codes import Service
+from framehub.codes import CloseCode, Service
 from framehub.mfp.frames import BinaryFrame, MessageFrame, RequestFrame, ResponseFrame
 
 LeftOut: TypeAlias = tuple[tuple[int, str], ...]
@@ -117,6 +117,14 @@ class PongReceived(Struct, frozen=True, gc=False):
     exchange: int
 
 
+class ConnectionOver(Struct, frozen=True, gc=False):
+    """Close the connection: the peer is dead, or nobody uses it. Told by ``tick`` only."""
+
+    code: CloseCode
+    reason: str
+    exchange: int = 0
+
+
 Event: TypeAlias = (
     MessageReceived
     | RequestReceived
@@ -131,4 +139,5 @@ Event: TypeAlias = (
     | StreamRefused
     | Acknowledged
     | PongReceived
+    | ConnectionOver
 )

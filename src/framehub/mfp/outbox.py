@@ -37,6 +37,7 @@ class Outbox:
         self._ids = Ids(first=first_id)
         self._exchanges = 0
         self._frames: list[Outgoing] = []
+        self._services = 0
 
     def seal(self) -> None:
         """Send no frame without a checksum any more, service frames included, unless checksums are off."""
@@ -46,6 +47,11 @@ class Outbox:
     def new_id(self) -> int:
         """A free id of ours."""
         return self._ids.take(self._is_live)
+
+    @property
+    def sent(self) -> int:
+        """Grows with every frame other than acks, aborts and the like; counted only when asked."""
+        return self._ids.taken - self._services
 
     def new_exchange(self) -> int:
         """The number of a conversation that begins now, whoever began it."""
@@ -65,7 +71,15 @@ class Outbox:
 
     def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
         """Queue a service frame."""
+        self._services += 1
         self.send(ServiceFrame(id=self.new_id(), code=code, ref=ref, own=own), exchange)
+
+    def ping(self) -> tuple[int, int]:
+        """Queue a ping; its id and exchange."""
+        self._services += 1
+        id_, exchange = self.new_id(), self.new_exchange()
+        self.send(ServiceFrame(id=id_, code=Service.PING, ref=id_, own=True), exchange)
+        return id_, exchange
 
     def check_fits(self, payload: bytes, files: Files = (), expected: tuple[int, ...] = ()) -> None:
         """Refuse what no frame of this connection can carry, before a byte is copied.

@@ -1,6 +1,7 @@
 """What one MFP connection keeps to: agreed at its opening, the same for both sides of the machine. Pure."""
 
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any, Final, Literal, TypeAlias
 
 from framehub.errors import ConfigError
@@ -38,6 +39,10 @@ class Settings:
     """Bytes of announced messages and their files, held until each is whole."""
     progress_timeout: float = 30.0
     """Seconds an announced message may go without a new file, a stream that holds us up unread."""
+    keepalive: float = 20.0
+    """Seconds of silence before the peer is pinged, and again before it counts as dead; inf: never."""
+    idle_timeout: float = inf
+    """Seconds without any frame but service frames before the connection is closed; inf: never."""
     bad_files: BadFiles = "drop"
     """What a wrong, repeated or missing announced file does: lose its message, or be left out of it."""
     remembered: int = 4_096

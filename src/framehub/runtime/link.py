@@ -18,6 +18,10 @@ class Link(Protocol):
     def resume(self, why: str) -> None:
         """This reason is gone."""
 
+    @property
+    def paused(self) -> bool:
+        """Whether frames are not delivered at present."""
+
     def close(self, code: int, reason: str) -> None:
         """End the connection, and tell the other side why."""
 

@@ -58,6 +58,11 @@ class MemoryLink:
         for item in held:
             self.deliver(item)
 
+    @property
+    def paused(self) -> bool:
+        """Whether there is a reason not to read."""
+        return bool(self._pauses)
+
     def close(self, code: int, reason: str) -> None:
         """End both ends; the other one first gets what was sent before."""
         if self._closed:

@@ -27,6 +27,7 @@ from framehub.mfp import envelope
 from framehub.mfp.envelope import Envelope
 from framehub.mfp.events import (
     Acknowledged,
+    ConnectionOver,
     Event,
     MessageLost,
     MessageReceived,
@@ -89,6 +90,7 @@ class Peer(Wire):
         self._serving = Serving(self, self._connection, endpoints, self._exchange_name, self._inflow)
         if tap:
             tap.opened()
+        self._alarm.set(self._connection.next_deadline)
 
     @property
     def link(self) -> str:
@@ -313,7 +315,11 @@ class Peer(Wire):
             self.chunk_bytes = min(self.chunk_bytes, max(1, size - FRAME_OVERHEAD))
 
     def _tick(self) -> None:
+        self._connection.deaf = self._link.paused
         for event in self._connection.tick(monotonic()):
+            if isinstance(event, ConnectionOver):
+                self._link.close(event.code, event.reason)
+                continue
             # Of an announced message that is delivered without the files that did not come.
             opened = open_payload(event.frame, event) if isinstance(event, MessageReceived) else None
             self._handle(event, opened)

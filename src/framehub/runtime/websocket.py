@@ -65,6 +65,11 @@ class WebSocketLink(WSListener):
             if not self._pauses and self._transport:
                 self._transport.underlying_transport.resume_reading()
 
+    @property
+    def paused(self) -> bool:
+        """Whether there is a reason not to read."""
+        return bool(self._pauses)
+
     def close(self, code: int, reason: str) -> None:
         """Say goodbye; the peer has a second to say it too."""
         transport = self._transport

@@ -1,10 +1,11 @@
 """The rules of one connection. Most conversations are in the vectors; here is what its owner sees."""
 
+from math import inf
 from typing import Any
 
 import pytest
 
-from framehub.codes import BinaryKind, Service
+from framehub.codes import BinaryKind, CloseCode, Service
 from framehub.errors import (
     ConnectionClosed,
     LimitExceeded,
@@ -17,6 +18,7 @@ from framehub.mfp.checksum import BY_FLAG, Checksums
 from framehub.mfp.connection import Connection, Received
 from framehub.mfp.events import (
     Acknowledged,
+    ConnectionOver,
     MessageReceived,
     MessageRefused,
     RequestFailed,
@@ -184,7 +186,7 @@ def test_an_answer_that_nobody_waits_for_is_not_sent() -> None:
 
 
 def test_the_next_deadline_is_that_of_whatever_comes_first() -> None:
-    machine = Machine()
+    machine = Machine(keepalive=inf)
     assert machine.next_deadline is None
     machine.take(MessageFrame(id=1, expected=(1,)), now=5.0)
     assert machine.next_deadline == pytest.approx(35.01)
@@ -192,6 +194,49 @@ def test_the_next_deadline_is_that_of_whatever_comes_first() -> None:
     assert machine.next_deadline == pytest.approx(34.01)
     machine.request(b"", now=0.0, timeout=1.0)
     assert machine.next_deadline == pytest.approx(1.01)
+
+
+def test_the_first_look_at_a_connection_is_due_at_once() -> None:
+    """[MFP-8.7.1] So that the silence of a peer that never said anything is counted too."""
+    machine = Machine(keepalive=5.0)
+    assert machine.next_deadline == 0.0
+    assert machine.tick(100.0) == []
+    assert machine.next_deadline == 105.0
+
+
+def test_the_time_of_every_frame_counts_and_only_that() -> None:
+    """[MFP-8.7.1]"""
+    frames: list[Frame] = [
+        MessageFrame(id=1),
+        RequestFrame(id=2),
+        ResponseFrame(id=3, ref=9),
+        BinaryFrame(id=4, ref=9),
+        about(Service.PING, 77, own=True),
+        about(Service.ACK, 9),
+    ]
+    for frame in frames:
+        machine = Machine(keepalive=5.0)
+        machine.tick(0.0)
+        machine.take(frame, now=4.0)
+        machine.sent()
+        machine.tick(8.9)
+        assert machine.sent() == []
+        machine.tick(9.0)
+        assert [sent.code for sent in machine.sent() if isinstance(sent, ServiceFrame)] == [Service.PING]
+
+
+def test_requests_that_wait_keep_a_connection_from_being_idle() -> None:
+    """[MFP-8.7.4] They have a time limit of their own."""
+    machine = Machine(keepalive=inf, idle_timeout=5.0, request_timeout=1000.0)
+    asked = machine.request(b"", now=0.0)
+    machine.take(RequestFrame(id=1), now=0.0)
+    for now in range(0, 50, 5):
+        assert machine.tick(now) == []
+    machine.take(ResponseFrame(id=2, ref=asked), now=45.0)
+    assert machine.tick(50.0) == []
+    machine.respond(1, b"")
+    assert machine.tick(55.0) == []
+    assert machine.tick(60.0) == [ConnectionOver(CloseCode.OK, "not used for 5 s")]
 
 
 def test_an_id_of_ours_that_lives_is_not_used_again() -> None:
