@@ -67,6 +67,7 @@ class MalformedCase(Case, kw_only=True, forbid_unknown_fields=True):
     hex: Hex
     error: Malformed
     max_files: int | None = None
+    max_payload: int | None = None
 
 
 class UnsendableCase(Case, kw_only=True, forbid_unknown_fields=True):

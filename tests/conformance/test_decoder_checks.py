@@ -51,6 +51,8 @@ def holds(decoder: ModuleType, case: Any) -> bool:
     most = {"verify_always": case.verify_always}
     if case.max_files is not None:
         most["max_files"] = case.max_files
+    if case.max_payload is not None:
+        most["max_payload"] = case.max_payload
     try:
         decoder.decode(
             bytes.fromhex(case.hex), Checksums(case.checksum.mode, case.checksum.algorithm), **most

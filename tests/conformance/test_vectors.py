@@ -41,6 +41,8 @@ def test_other_bytes_are_refused_with_reason_and_offset(malformed_case: Any) -> 
     most: dict[str, Any] = {"verify_always": malformed_case.verify_always}
     if malformed_case.max_files is not None:
         most["max_files"] = malformed_case.max_files
+    if malformed_case.max_payload is not None:
+        most["max_payload"] = malformed_case.max_payload
     with pytest.raises(MalformedFrame) as caught:
         codec.decode(bytes.fromhex(malformed_case.hex), agreed(malformed_case), **most)
     assert type(caught.value) is getattr(errors, malformed_case.error.type)

@@ -147,7 +147,10 @@ class TwoConnections(RuleBasedStateMachine):
     def announce(self, side: int, count: int, ack: bool) -> None:
         me = self.sides[side]
         keys = tuple(range(count))
-        me.sets[me.machine.message(b"", expected=keys, need_ack=ack)] = list(keys)
+        try:
+            me.sets[me.machine.message(b"", expected=keys, need_ack=ack)] = list(keys)
+        except LimitExceeded:
+            assert len(me.sets) == LIMITS["max_announced"]
         me.flush()
 
     @precondition(lambda self: self.who("sets"))
@@ -155,10 +158,16 @@ class TwoConnections(RuleBasedStateMachine):
     def send_file(self, ack: bool, size: int, data: st.DataObject) -> None:
         me = data.draw(st.sampled_from(self.who("sets")))
         ref = data.draw(st.sampled_from(sorted(me.sets)))
-        key = me.sets[ref].pop(data.draw(st.integers(0, len(me.sets[ref]) - 1)))
+        key = data.draw(st.sampled_from(me.sets[ref]))
+        try:
+            me.machine.file(ref, key, b"x" * size, need_ack=ack)
+        except LimitExceeded:
+            assert me.machine._telling._bytes + size > LIMITS["max_waiting_bytes"]
+            assert me.machine.give_up(ref)
+            me.sets[ref] = [key]
+        me.sets[ref].remove(key)
         if not me.sets[ref]:
             del me.sets[ref]
-        me.machine.file(ref, key, b"x" * size, need_ack=ack)
         me.flush()
 
     @precondition(lambda self: self.who("open"))

@@ -30,10 +30,10 @@ class Asked:
         self, payload: bytes, files: Files, *, deadline: float, need_ack: bool, checksum: bool
     ) -> tuple[int, int]:
         """Send a request; its id and exchange."""
-        if len(self._waiting) >= self._settings.max_requests:
+        if len(self._waiting) >= self._outbox.peer.requests:
             raise LimitExceeded(
                 "requests waiting for an answer",
-                allowed=self._settings.max_requests,
+                allowed=self._outbox.peer.requests,
                 got=len(self._waiting) + 1,
                 hint="max_requests",
             )

@@ -42,7 +42,8 @@ class Awaited:
 
     def forget(self, id_: int) -> None:
         """Wait no longer; what comes late is ignored."""
-        self.acks.pop(id_, None)
+        if exchange := self.acks.pop(id_, 0):
+            self._past.add(id_, exchange)
         if ping := self._pings.pop(id_, None):
             self._past.add(id_, ping[0])
 

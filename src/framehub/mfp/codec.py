@@ -174,7 +174,12 @@ def _refuse_duplicates(keys: list[int] | tuple[int, ...]) -> None:
 
 
 def decode(
-    data: bytes, checksums: Checksums = BY_FLAG, *, max_files: int = MAX_U32, verify_always: bool = False
+    data: bytes,
+    checksums: Checksums = BY_FLAG,
+    *,
+    max_files: int = MAX_U32,
+    max_payload: int = MAX_U32,
+    verify_always: bool = False,
 ) -> Frame:
     """Parse exactly one frame; with ``verify_always`` it ends with a sum, whatever its checksum bit says.
 
@@ -183,7 +188,7 @@ def decode(
         MalformedFrame: anything else that is not one whole frame.
     """
     end = len(data)
-    if end > 13 and checksums.mode != "always" and not verify_always:
+    if 13 < end <= max_payload and checksums.mode != "always" and not verify_always:
         # Most frames by far have a payload and nothing else; what does not fit here goes on below.
         head = data[0]
         plain = head & ~NEED_ACK
@@ -212,7 +217,7 @@ def decode(
         return _decode_service(data, head, id_, end)
     if protocol == 4:
         return _decode_binary(data, head, id_, end)
-    return _decode_body(data, head, id_, end, max_files)
+    return _decode_body(data, head, id_, end, max_files, max_payload)
 
 
 def _verify(data: bytes, end: int, checksums: Checksums) -> int:
@@ -283,7 +288,7 @@ def _decode_binary(data: bytes, head: int, id_: int, end: int) -> BinaryFrame:
 
 
 def _decode_body(
-    data: bytes, head: int, id_: int, end: int, max_files: int
+    data: bytes, head: int, id_: int, end: int, max_files: int, max_payload: int
 ) -> MessageFrame | RequestFrame | ResponseFrame:
     protocol = head >> 5
     at = 5
@@ -299,6 +304,10 @@ def _decode_body(
     sizes_at = at
     if head & PAYLOAD:
         payload_size, at = _size(data, at, end, "payload size")
+        if payload_size > max_payload:
+            raise MalformedFrame(
+                f"payload of {payload_size} bytes, at most {max_payload} are allowed", offset=sizes_at
+            )
     if extra & SET:
         table_at = at
         table_size, at = _size(data, at, end, "map size")

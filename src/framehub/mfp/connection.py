@@ -7,6 +7,7 @@ each frame in or out is labelled with the exchange it belongs to (0: it refers t
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """
 
+from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from framehub.mfp.frames import (
     ServiceFrame,
 )
 from framehub.mfp.liveness import Liveness
+from framehub.mfp.negotiation import Told
 from framehub.mfp.outbox import Outbox, Outgoing
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
@@ -49,6 +51,8 @@ class Connection:
 
     def __init__(self, settings: Settings, *, first_id: int = 1) -> None:
         self.settings = settings
+        self.request_timeout = settings.request_timeout
+        """Seconds after which a request of ours is given up that names no time of its own."""
         self.ignored = 0
         """Service frames about nothing we know: lawful one by one, suspicious in crowds."""
         self.deaf = False
@@ -82,7 +86,11 @@ class Connection:
         if len(data) > settings.max_frame_bytes:
             raise RemoteProtocolError(f"a frame of {len(data)} bytes, over max_frame_bytes")
         frame = codec.decode(
-            data, settings.checksums, max_files=settings.max_files, verify_always=settings.verify_always
+            data,
+            settings.checksums,
+            max_files=settings.max_files,
+            max_payload=settings.max_payload_bytes,
+            verify_always=settings.verify_always,
         )
         if isinstance(frame, RequestFrame):
             self._heard = now
@@ -188,17 +196,18 @@ class Connection:
             self.ignored += 1
         return Received(frame, exchange, None)
 
-    def peer_takes(self, frame_bytes: int) -> None:
-        """The peer told how large a frame it takes: send none that is larger."""
-        self._outbox.max_frame_bytes = max(64, min(self._outbox.max_frame_bytes, frame_bytes))
+    def keep_to(self, told: Told) -> None:
+        """The peer told what it takes: ask for no more, and wait no longer than it works."""
+        self._outbox.peer = self._outbox.peer.lowered(told.limits)
+        self.request_timeout = min(self.request_timeout, told.request_timeout)
 
     def seal(self) -> None:
         """Send no frame without a checksum from now on, service frames included, unless checksums are off."""
         self._outbox.seal()
 
-    def check_fits(self, payload: bytes, files: Files = ()) -> None:
-        """Raise ``LimitExceeded`` for what no frame to this peer can carry."""
-        self._outbox.check_fits(payload, files)
+    def check_sizes(self, payload: int, files: Sequence[int]) -> None:
+        """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
+        self._outbox.check_sizes(payload, files)
 
     # --- what the owner sends --------------------------------------------------------------------------
 
@@ -217,7 +226,7 @@ class Connection:
         Raises:
             LimitExceeded: too many requests wait already, or this one is too big for a frame.
         """
-        deadline = now + (self.settings.request_timeout if timeout is None else timeout)
+        deadline = now + (self.request_timeout if timeout is None else timeout)
         id_, exchange = self._asked.ask(
             payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
         )
@@ -370,8 +379,8 @@ class Connection:
         return self._outbox.new_exchange()
 
     def _theirs(self, ref: int) -> int:
-        """The exchange of something finished that the peer sent under this id, or 0."""
-        return self._past_theirs.get(ref) or self._told.get(ref)
+        """The exchange of what the peer last sent under this id and has finished, or 0."""
+        return max(self._past_theirs.get(ref), self._told.get(ref))
 
     def _is_live(self, id_: int) -> bool:
         return id_ in self._asked or id_ in self._awaited or id_ in self._telling

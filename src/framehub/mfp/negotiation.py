@@ -4,16 +4,22 @@ A WebSocket sub-protocol names the checksums: ``mfp`` (off), ``mfp.crc32``, ``mf
 of the last two with ``.always``. A peer that offered one is told the rest in a first message, the hello.
 """
 
+import re
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Final
+
+from msgspec import Struct
 
 from framehub.errors import ConfigError
 from framehub.mfp.checksum import ALGORITHMS, OFF, Checksums
+from framehub.mfp.limits import Limits
 from framehub.mfp.settings import Settings
 
 HELLO: Final = "framehub.hello"
 RESERVED: Final = "framehub."
 VERSION: Final = 1
+_LINK: Final = re.compile("[0-9a-f]{16}")
 
 SUBPROTOCOLS: Final[dict[str, Checksums]] = {
     "mfp": OFF,
@@ -47,13 +53,27 @@ def hello(settings: Settings, *, link: str) -> dict[str, Any]:
         "version": VERSION,
         "checksum": {"mode": settings.checksums.mode, "algorithm": settings.checksums.algorithm},
         "request_timeout": settings.request_timeout,
-        "limits": {
-            "frame_bytes": settings.max_frame_bytes,
-            "files": settings.max_files,
-            "requests": settings.max_requests,
-            "announced": settings.max_announced,
-            "streams": settings.max_streams,
-            "waiting_bytes": settings.max_waiting_bytes,
-        },
+        "limits": Limits.of(settings).plain(),
         "link": link,
     }
+
+
+class Told(Struct, frozen=True):
+    """What a hello says that can be used; nonsense counts as not said."""
+
+    request_timeout: float = inf
+    limits: Limits = Limits()
+    link: str = ""
+
+
+def understand(data: Any) -> Told:
+    """Read the ``data`` of a hello: a client uses what makes sense of it and does without the rest."""
+    if not isinstance(data, dict):
+        return Told()
+    seconds: Any = data.get("request_timeout")
+    link: Any = data.get("link")
+    return Told(
+        request_timeout=seconds if type(seconds) in (int, float) and seconds > 0 else inf,
+        limits=Limits.understood(data.get("limits")),
+        link=link if isinstance(link, str) and _LINK.fullmatch(link) else "",
+    )

@@ -1,6 +1,6 @@
 """Frames on their way out: ids, limits, bytes, and the exchange each belongs to (spec/mfp.md, 8.1). Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from framehub.codes import Service
@@ -9,6 +9,7 @@ from framehub.ids import Ids
 from framehub.mfp import codec
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import Files, Frame, ServiceFrame
+from framehub.mfp.limits import Limits
 from framehub.mfp.settings import Settings
 
 FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
@@ -27,9 +28,8 @@ class Outbox:
 
     def __init__(self, settings: Settings, is_live: Callable[[int], bool], *, first_id: int) -> None:
         self.closed = False
-        self.max_frame_bytes = settings.max_frame_bytes
-        """The largest frame that the peer takes, as far as we know."""
-        self._settings = settings
+        self.peer = Limits.of(settings)
+        """What the peer takes, as far as we know."""
         self._checksums = settings.checksums
         if settings.verify_always:
             self.seal()
@@ -87,21 +87,43 @@ class Outbox:
         Raises:
             LimitExceeded: it names the limit, the setting and the way out.
         """
-        size = len(payload) + FRAME_OVERHEAD
-        if files or expected:
-            count = len(files) or len(expected)
-            if count > self._settings.max_files:
-                raise LimitExceeded(
-                    "files of one message", allowed=self._settings.max_files, got=count, hint="max_files"
-                )
-            size += sum(len(blob) + 8 for _, blob in files) + 4 * len(expected)
-        if size > self.max_frame_bytes:
+        size = len(payload)
+        if size > self.peer.payload_bytes:
             raise LimitExceeded(
-                "bytes of one frame",
-                allowed=self.max_frame_bytes,
+                "bytes of one payload",
+                allowed=self.peer.payload_bytes,
                 got=size,
-                hint="max_frame_bytes; send bigger things as a stream",
+                hint="max_payload_bytes; send bigger things as files or as a stream",
             )
+        size += FRAME_OVERHEAD
+        if files or expected:
+            self._check_count(len(files) or len(expected))
+            size += sum(len(blob) + 8 for _, blob in files) + 4 * len(expected)
+        if size > self.peer.frame_bytes:
+            raise self._too_big(size)
+
+    def check_sizes(self, payload: int, files: Sequence[int]) -> None:
+        """What fits into a frame by sizes alone, for bytes that nobody has read yet.
+
+        Raises:
+            LimitExceeded: as ``check_fits`` does.
+        """
+        self._check_count(len(files))
+        size = payload + FRAME_OVERHEAD + sum(files) + 8 * len(files)
+        if size > self.peer.frame_bytes:
+            raise self._too_big(size)
+
+    def _check_count(self, files: int) -> None:
+        if files > self.peer.files:
+            raise LimitExceeded("files of one message", allowed=self.peer.files, got=files, hint="max_files")
+
+    def _too_big(self, size: int) -> LimitExceeded:
+        return LimitExceeded(
+            "bytes of one frame",
+            allowed=self.peer.frame_bytes,
+            got=size,
+            hint="max_frame_bytes; send bigger things as a stream",
+        )
 
     def drain(self) -> list[Outgoing]:
         """Take everything that waits, in order."""

@@ -8,6 +8,7 @@ from framehub.errors import ConfigError
 from framehub.mfp.checksum import BY_FLAG, Checksums
 
 MIB = 2**20
+LEAST_FRAME_BYTES: Final = 64
 BadFiles: TypeAlias = Literal["drop", "deliver"]
 CHOICES: Final[dict[str, tuple[Any, ...]]] = {
     "bad_files": ("drop", "deliver"),
@@ -27,6 +28,8 @@ class Settings:
     """Seconds until a request without an answer is given up, on the asking and on the answering side."""
     max_frame_bytes: int = 16 * MIB
     """Bytes of one whole frame, both ways."""
+    max_payload_bytes: int = 16 * MIB
+    """Bytes of the payload of one message, request or response, both ways."""
     max_files: int = 64
     """Files attached to, or announced by, one frame."""
     max_requests: int = 1_024
@@ -59,5 +62,7 @@ class Settings:
                 raise ConfigError(f"{setting.name} must be above zero, not {value!r}")
         if self.verify_always and self.checksums.mode == "off":
             raise ConfigError("verify_always needs a checksum, but checksums are off")
-        if self.max_frame_bytes < 64:
-            raise ConfigError(f"max_frame_bytes must be at least 64, not {self.max_frame_bytes}")
+        if self.max_frame_bytes < LEAST_FRAME_BYTES:
+            raise ConfigError(
+                f"max_frame_bytes must be at least {LEAST_FRAME_BYTES}, not {self.max_frame_bytes}"
+            )

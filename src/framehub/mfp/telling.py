@@ -17,7 +17,8 @@ class Telling:
         self._outbox = outbox
         self._past = past
         self._messages = Remembered(settings.remembered)  # told, but may still be refused
-        self._sets: dict[int, tuple[int, set[int]]] = {}
+        self._sets: dict[int, _Set] = {}
+        self._bytes = 0  # of announced messages, held by the peer until each is whole
         self._streams: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -39,16 +40,23 @@ class Telling:
         """Send a message: whole, announcing files, or opening a stream. Its id and exchange.
 
         Raises:
-            LimitExceeded: a stream too many, or too big for a frame.
+            LimitExceeded: a stream or an announced message too many, or too big for a frame.
         """
         self._outbox.check_fits(payload, files, expected)
-        if streaming and len(self._streams) >= self._settings.max_streams:
+        peer = self._outbox.peer
+        if streaming and len(self._streams) >= peer.streams:
             raise LimitExceeded(
-                "open streams",
-                allowed=self._settings.max_streams,
-                got=len(self._streams) + 1,
-                hint="max_streams",
+                "open streams", allowed=peer.streams, got=len(self._streams) + 1, hint="max_streams"
             )
+        if expected:
+            self._check_room(len(payload))
+            if len(self._sets) >= peer.announced:
+                raise LimitExceeded(
+                    "announced messages waiting for their files",
+                    allowed=peer.announced,
+                    got=len(self._sets) + 1,
+                    hint="max_announced",
+                )
         id_ = self._outbox.new_id()
         frame = MessageFrame(
             id=id_,
@@ -62,7 +70,8 @@ class Telling:
         exchange = self._outbox.new_exchange()
         self._outbox.send(frame, exchange)
         if expected:
-            self._sets[id_] = (exchange, set(expected))
+            self._sets[id_] = _Set(exchange, set(expected), len(payload))
+            self._bytes += len(payload)
         elif streaming:
             self._streams[id_] = exchange
         else:
@@ -70,17 +79,24 @@ class Telling:
         return id_, exchange
 
     def file(self, ref: int, key: int, data: bytes, *, need_ack: bool, checksum: bool) -> tuple[int, int]:
-        """One announced file; the last missing one ends its message. Its id and exchange."""
-        exchange, missing = self._sets.get(ref, (0, set()))
-        if key not in missing:
+        """One announced file; the last missing one ends its message. Its id and exchange.
+
+        Raises:
+            LimitExceeded: too big for a frame, or more than the peer holds until messages are whole.
+        """
+        set_ = self._sets.get(ref)
+        if set_ is None or key not in set_.missing:
             raise LocalProtocolError(f"message {ref} does not wait for file {key}")
-        last = len(missing) == 1
-        id_ = self._binary(ref, exchange, BinaryKind.EXPECTED, key, data, last, need_ack, checksum)
-        missing.remove(key)
+        self._check_room(len(data))
+        last = len(set_.missing) == 1
+        id_ = self._binary(ref, set_.exchange, BinaryKind.EXPECTED, key, data, last, need_ack, checksum)
+        set_.missing.remove(key)
+        set_.bytes += len(data)
+        self._bytes += len(data)
         if last:
-            del self._sets[ref]
-            self._done(ref, exchange)
-        return id_, exchange
+            self._end(ref)
+            self._done(ref, set_.exchange)
+        return id_, set_.exchange
 
     def chunk(
         self, ref: int, data: bytes, *, key: int | None, final: bool, need_ack: bool, checksum: bool
@@ -113,7 +129,7 @@ class Telling:
         need_ack: bool,
         checksum: bool,
     ) -> int:
-        self._outbox.check_fits(data)
+        self._outbox.check_sizes(len(data), ())
         id_ = self._outbox.new_id()
         frame = BinaryFrame(
             id=id_,
@@ -145,6 +161,8 @@ class Telling:
         exchange = self._end(ref)
         if not exchange and code is Service.ABORT:
             exchange = self._messages.pop(ref)
+            if self._past.get(ref) not in (0, exchange):
+                return None  # ids have wrapped: this is about something later of the same id
         if not exchange:
             return None
         self._past.add(ref, exchange)
@@ -154,13 +172,35 @@ class Telling:
         """Forget everything."""
         self._messages.clear()
         self._sets.clear()
+        self._bytes = 0
         self._streams.clear()
 
     def _end(self, ref: int) -> int:
-        if ref in self._sets:
-            return self._sets.pop(ref)[0]
+        if set_ := self._sets.pop(ref, None):
+            self._bytes -= set_.bytes
+            return set_.exchange
         return self._streams.pop(ref, 0)
+
+    def _check_room(self, size: int) -> None:
+        """Refuse what the peer would not hold until its message is whole."""
+        most = self._outbox.peer.waiting_bytes
+        if self._bytes + size > most:
+            raise LimitExceeded(
+                "bytes of announced messages and files waiting",
+                allowed=most,
+                got=self._bytes + size,
+                hint="max_waiting_bytes; send bigger things as a stream",
+            )
 
     def _done(self, id_: int, exchange: int) -> None:
         self._messages.add(id_, exchange)
         self._past.add(id_, exchange)
+
+
+class _Set:
+    """One announced message of ours: the keys that are missing, and what the peer holds of it."""
+
+    def __init__(self, exchange: int, missing: set[int], size: int) -> None:
+        self.exchange = exchange
+        self.missing = missing
+        self.bytes = size

@@ -6,7 +6,6 @@ of us goes to ``framehub.runtime.serving``.
 
 import asyncio
 import logging
-import re
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -43,7 +42,7 @@ from framehub.mfp.events import (
     StreamRefused,
 )
 from framehub.mfp.frames import ServiceFrame
-from framehub.mfp.negotiation import HELLO
+from framehub.mfp.negotiation import HELLO, Told, understand
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
 from framehub.runtime.calls import File, Reply
@@ -55,8 +54,6 @@ from framehub.runtime.tap import IN, LinkTap
 from framehub.runtime.wire import Wire
 
 log = logging.getLogger("framehub.peer")
-
-_LINK = re.compile("[0-9a-f]{16}")
 
 
 class Peer(Wire):
@@ -79,6 +76,7 @@ class Peer(Wire):
         self.hello: dict[str, Any] | None = None
         """What the listener said of itself, once it has."""
         self._expects_hello = expects_hello
+        self._told = Told()
         self._alarm.ring = self._tick
         if checksum:
             self._connection.seal()
@@ -95,8 +93,7 @@ class Peer(Wire):
     @property
     def link(self) -> str:
         """The connection's name in the journal of the node that listens."""
-        told = self.hello.get("link") if self.hello else None
-        return told if isinstance(told, str) and _LINK.fullmatch(told) else self._link_id.hex()
+        return self._told.link or self._link_id.hex()
 
     @property
     def pending(self) -> int:
@@ -125,7 +122,7 @@ class Peer(Wire):
             LimitExceeded: too big for one frame, or too many requests wait.
         """
         payload, blobs = pack(endpoint, data, files)
-        until = monotonic() + (self._connection.settings.request_timeout if timeout is None else timeout)
+        until = monotonic() + (self._connection.request_timeout if timeout is None else timeout)
         await self._writable(until)
         now = monotonic()
         id_ = self._connection.request(
@@ -181,7 +178,7 @@ class Peer(Wire):
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
         for file in files.values():
-            self._connection.check_fits(file.data)
+            self._connection.check_sizes(len(file.data), ())
         await self._writable()
         ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
         try:
@@ -308,11 +305,9 @@ class Peer(Wire):
     def _greeted(self, data: Any) -> None:
         """The listener says who it is and what it takes; a client does without it where it is nonsense."""
         self.hello = data if isinstance(data, dict) else None
-        limits = self.hello.get("limits") if self.hello else None
-        size = limits.get("frame_bytes") if isinstance(limits, dict) else None
-        if isinstance(size, int):
-            self._connection.peer_takes(size)
-            self.chunk_bytes = min(self.chunk_bytes, max(1, size - FRAME_OVERHEAD))
+        self._told = understand(data)
+        self._connection.keep_to(self._told)
+        self.chunk_bytes = min(self.chunk_bytes, self._told.limits.frame_bytes - FRAME_OVERHEAD)
 
     def _tick(self) -> None:
         self._connection.deaf = self._link.paused

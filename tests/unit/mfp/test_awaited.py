@@ -54,7 +54,7 @@ def test_what_is_forgotten_may_come_late() -> None:
     desk.awaited.acks[7] = 70
     for id_ in (ping, 7, 99):
         desk.awaited.forget(id_)
-    assert (len(desk.awaited), desk.past.get(ping), desk.past.get(7)) == (0, 1, 0)
+    assert (len(desk.awaited), desk.past.get(ping), desk.past.get(7)) == (0, 1, 70)
 
 
 def test_clearing_forgets_everything() -> None:

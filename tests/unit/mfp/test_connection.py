@@ -251,6 +251,17 @@ def test_an_id_of_ours_that_lives_is_not_used_again() -> None:
     assert machine.message(b"") == 4
 
 
+def test_a_refusal_is_of_what_used_the_id_last() -> None:
+    """[MFP-8.2.7] Also when ids have wrapped and a message had it before."""
+    machine = Machine()
+    told = machine.message(b"")
+    machine._outbox._ids._next = told
+    assert machine.request(b"", now=0.0) == told
+    assert machine.cancel(told)
+    late = about(Service.ABORT, told)
+    assert machine.take(late) == Received(late, 2, None)
+
+
 def test_closing_forgets_everything_and_ends_sending() -> None:
     """[MFP-9.3]"""
     machine = Machine()

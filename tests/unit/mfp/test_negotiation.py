@@ -1,10 +1,23 @@
 """What two peers agree on when a connection opens."""
 
+from math import inf, nan
+from typing import Any
+
 import pytest
 
 from framehub.errors import ConfigError
 from framehub.mfp.checksum import Checksums
-from framehub.mfp.negotiation import HELLO, RESERVED, SUBPROTOCOLS, choose, hello, subprotocol
+from framehub.mfp.limits import Limits
+from framehub.mfp.negotiation import (
+    HELLO,
+    RESERVED,
+    SUBPROTOCOLS,
+    Told,
+    choose,
+    hello,
+    subprotocol,
+    understand,
+)
 from framehub.mfp.settings import Settings
 
 
@@ -55,6 +68,7 @@ def test_the_hello_tells_version_checksums_time_limits_and_link() -> None:
         "request_timeout": 2.5,
         "limits": {
             "frame_bytes": 2**24,
+            "payload_bytes": 2**24,
             "files": 3,
             "requests": 1024,
             "announced": 64,
@@ -67,3 +81,29 @@ def test_the_hello_tells_version_checksums_time_limits_and_link() -> None:
 
 def test_the_hello_goes_to_an_endpoint_of_the_library() -> None:
     assert HELLO.startswith(RESERVED)
+
+
+def test_a_hello_is_understood_as_it_was_meant() -> None:
+    """[MFP-9.4]"""
+    settings = Settings(request_timeout=2.5, max_files=3)
+    told = understand(hello(settings, link="00ff00ff00ff00ff"))
+    assert told == Told(2.5, Limits.of(settings), "00ff00ff00ff00ff")
+
+
+@pytest.mark.parametrize("data", [None, "hello", 7, [], {}, {"version": 1}])
+def test_a_hello_that_says_nothing_changes_nothing(data: Any) -> None:
+    """[MFP-9.4]"""
+    assert understand(data) == Told(inf, Limits(), "")
+
+
+@pytest.mark.parametrize("seconds", [0, -1, -0.5, nan, True, "30", None, [30]])
+def test_a_time_that_makes_no_sense_is_ignored(seconds: Any) -> None:
+    """[MFP-9.4]"""
+    assert understand({"request_timeout": seconds, "link": 5}) == Told()
+    assert understand({"request_timeout": 7}).request_timeout == 7
+
+
+@pytest.mark.parametrize("link", ["", "00FF00FF00FF00FF", "00ff00ff00ff00f", "00ff00ff00ff00ff\n", 5, None])
+def test_a_link_without_a_proper_name_is_ignored(link: Any) -> None:
+    """[MFP-9.4]"""
+    assert understand({"link": link}).link == ""
