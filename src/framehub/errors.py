@@ -4,9 +4,10 @@ FramehubError
 ├── ProtocolError
 │   ├── LocalProtocolError     our caller asked for what the spec forbids; nothing was sent
 │   │   └── LimitExceeded      .limit, .allowed, .got
-│   └── RemoteProtocolError    the peer sent what the spec forbids
-│       └── MalformedFrame     bytes that do not parse; .reason, .offset
-│           └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
+│   └── RemoteProtocolError    the peer sent what the spec forbids; .close_code ends the connection
+│       ├── MalformedFrame     bytes that do not parse; .reason, .offset
+│       │   └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
+│       └── PeerMisbehaved     too many small faults in a short time; .what, .most, .seconds
 ├── ConnectFailed              nobody there, or it would not have us; .url, .reason
 ├── ConnectionClosed           .code, .reason; everything pending on that connection fails with it
 ├── RequestTimeout             nobody answered in time
@@ -20,6 +21,8 @@ FramehubError
 """
 
 from typing import Any, ClassVar
+
+from framehub.codes import CloseCode
 
 
 class FramehubError(Exception):
@@ -55,6 +58,9 @@ class LimitExceeded(LocalProtocolError):
 class RemoteProtocolError(ProtocolError):
     """The peer broke the protocol; what it is told is in the spec's table (spec/mfp.md, section 9)."""
 
+    close_code: ClassVar[CloseCode] = CloseCode.PROTOCOL_ERROR
+    """What a connection is closed with that this ends."""
+
 
 class MalformedFrame(RemoteProtocolError):
     """Bytes that are no frame."""
@@ -70,6 +76,25 @@ class MalformedFrame(RemoteProtocolError):
 
 class ChecksumFailed(MalformedFrame):
     """The checksum is wrong, or missing where one was agreed."""
+
+    close_code: ClassVar[CloseCode] = CloseCode.BAD_CHECKSUM
+
+
+class PeerMisbehaved(RemoteProtocolError):
+    """The peer did too often what it may do now and then."""
+
+    close_code: ClassVar[CloseCode] = CloseCode.POLICY
+
+    def __init__(self, what: str, *, most: int, seconds: float, why: str = "") -> None:
+        super().__init__(what, most, seconds, why)
+        self.what = what
+        self.most = most
+        self.seconds = seconds
+        self.why = why
+
+    def __str__(self) -> str:
+        text = f"more than {self.most} {self.what} in {self.seconds:g} s"
+        return f"{text}; the last: {self.why}" if self.why else text
 
 
 class ConnectFailed(FramehubError):

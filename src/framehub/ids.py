@@ -22,6 +22,10 @@ class Ids:
         """How many ids were counted since the first, modulo 2^32-1."""
         return (self._next - self._first) % LAST
 
+    def has_given(self, id_: int) -> bool:
+        """Whether ``id_`` was ever taken; of any id, once they have wrapped."""
+        return self._wrapped or id_ < self._next
+
     def take(self, is_live: Callable[[int], bool]) -> int:
         """The next free id; ``is_live`` is only asked once ids can meet again.
 

@@ -118,7 +118,7 @@ class Step(Struct, omit_defaults=True, forbid_unknown_fields=True):
     sends: Hex | None = None
     sees: dict[str, Any] | None = None
     refuses: str | None = None
-    error: Literal["RemoteProtocolError", "MalformedFrame", "ChecksumFailed"] | None = None
+    error: Literal["RemoteProtocolError", "MalformedFrame", "ChecksumFailed", "PeerMisbehaved"] | None = None
 
 
 class ConversationCase(Case, kw_only=True, forbid_unknown_fields=True):

@@ -289,3 +289,44 @@ async def test_a_connection_that_nobody_uses_is_closed() -> None:
     await link.closing.wait()
     assert (link.code, link.frames) == (CloseCode.OK, [])
     peer.link_lost(link.code, "")
+
+
+@pytest.mark.parametrize("kind", ["request", "message", "stream", "response"])
+async def test_payloads_that_are_no_envelopes_end_the_connection_when_they_come_in_crowds(kind: str) -> None:
+    """[MFP-8.8.1] [MFP-7.5] Each was answered before."""
+    link = Sent()
+    peer = Peer(Settings(max_strikes=2), link, Endpoints(), link_id=bytes(8))
+    asking = [asyncio.ensure_future(peer.request("a")) for _ in range(3)] if kind == "response" else []
+    await asyncio.sleep(0)
+    link.frames.clear()
+    frames: dict[str, Any] = {
+        "request": lambda id_: RequestFrame(id=id_, payload=b"no"),
+        "message": lambda id_: MessageFrame(id=id_, payload=b"no"),
+        "stream": lambda id_: MessageFrame(id=id_, payload=b"no", streaming=True),
+        "response": lambda id_: ResponseFrame(id=id_, ref=id_, payload=b"no"),
+    }
+    for id_ in (1, 2):
+        peer.frame_received(codec.encode(frames[kind](id_)))
+    assert link.code == 0
+    peer.frame_received(codec.encode(frames[kind](3)))
+    assert link.code == CloseCode.POLICY
+    assert len(link.frames) == (0 if kind == "response" else 3)
+    await asyncio.gather(*asking, return_exceptions=True)
+    peer.link_lost(link.code, "")
+
+
+@pytest.mark.parametrize("payload", [b"", b"bare"])
+async def test_bare_payloads_are_no_fault_where_they_have_a_handler_nor_are_empty_ones_elsewhere(
+    payload: bytes,
+) -> None:
+    """[MFP-8.8.1] [MFP-5.8]"""
+    link = Sent()
+    endpoints = Endpoints()
+    if payload:
+        endpoints.on_raw(lambda _call: b"")
+    peer = Peer(Settings(max_strikes=1), link, endpoints, link_id=bytes(8))
+    for id_ in range(1, 10):
+        peer.frame_received(codec.encode(RequestFrame(id=id_, payload=payload)))
+    assert link.code == 0
+    assert len(link.frames) == 9
+    peer.link_lost(1000, "")

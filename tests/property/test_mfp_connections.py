@@ -325,7 +325,8 @@ class TwoConnections(RuleBasedStateMachine):
             assert len(me.machine._streams) == len(me.inflow) <= LIMITS["max_streams"]
             assert len(me.machine._telling._streams) == len(me.streams) <= LIMITS["max_streams"]
             assert me.machine._announced._bytes <= LIMITS["max_waiting_bytes"]
-            assert me.machine.ignored == 0
+            assert (me.machine.ignored, me.machine.strikes) == (0, 0), "honest peers are not blamed"
+            assert not me.machine._conduct.strays._times
 
     def teardown(self) -> None:
         """In the end all is settled, and nothing is left."""

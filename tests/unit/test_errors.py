@@ -15,6 +15,7 @@ from framehub.errors import (
     LimitExceeded,
     LocalProtocolError,
     MalformedFrame,
+    PeerMisbehaved,
     RemoteProtocolError,
 )
 
@@ -67,3 +68,20 @@ def test_whose_fault_it_was_is_in_the_class() -> None:
     assert issubclass(LimitExceeded, LocalProtocolError)
     assert issubclass(ChecksumFailed, RemoteProtocolError)
     assert not issubclass(LocalProtocolError, RemoteProtocolError)
+
+
+def test_every_fault_of_the_peer_says_how_the_connection_is_closed() -> None:
+    """[MFP-9.2.1]"""
+    codes: dict[type[RemoteProtocolError], int] = {
+        RemoteProtocolError: 1002,
+        MalformedFrame: 1002,
+        ChecksumFailed: 1007,
+        PeerMisbehaved: 1008,
+    }
+    assert {kind: int(kind.close_code) for kind in codes} == codes
+
+
+def test_misbehaviour_says_what_and_how_much() -> None:
+    error = PeerMisbehaved("pings", most=100, seconds=1.0)
+    assert str(error) == "more than 100 pings in 1 s"
+    assert (error.what, error.most, error.seconds, error.why) == ("pings", 100, 1.0, "")

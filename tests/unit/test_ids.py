@@ -47,6 +47,13 @@ def test_how_many_were_taken() -> None:
     assert [late.take(nothing), late.take(nothing), late.taken] == [LAST, 1, 2]
 
 
+def test_which_ids_were_given() -> None:
+    ids = Ids()
+    ids.take(nothing)
+    assert [ids.has_given(id_) for id_ in (1, 2)] == [True, False]
+    assert Ids(first=LAST).has_given(7)
+
+
 @pytest.mark.parametrize(("living", "free"), [(3, 4), (4, None)])
 def test_so_many_living_ids_in_a_row_are_too_many(living: int, free: int | None) -> None:
     ids = Ids(first=LAST, tries=5)

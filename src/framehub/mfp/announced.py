@@ -3,6 +3,7 @@
 import msgspec
 
 from framehub.codes import BinaryKind
+from framehub.mfp.conduct import Conduct
 from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
@@ -14,8 +15,9 @@ from framehub.mfp.settings import Settings
 class Announced:
     """The peer's announced messages by id, until each is whole or lost."""
 
-    def __init__(self, settings: Settings, dropped: Dropped, past: Remembered) -> None:
+    def __init__(self, settings: Settings, dropped: Dropped, past: Remembered, conduct: Conduct) -> None:
         self._settings = settings
+        self._conduct = conduct
         self._dropped = dropped
         self._past = past
         self._sets: dict[int, _Set] = {}
@@ -37,6 +39,7 @@ class Announced:
         too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
         if too_much or len(self._sets) >= self._settings.max_announced:
             self._dropped.abort(frame.id, exchange)
+            self._conduct.strike(now, "an announced message over a limit")
             return
         self._sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
         self._bytes += len(frame.payload)
@@ -55,17 +58,22 @@ class Announced:
         if self._settings.bad_files == "drop":
             why = set_.early(frame) if bad is None else f"{set_.named(frame)} {bad}"
             if why is not None:
-                return self._lose(ref, why, in_flight=not frame.final)
+                lost = self._lose(ref, why, in_flight=not frame.final)
+                self._conduct.strike(now, why)
+                return lost
         if bad is None:
             self._bytes += len(frame.data)
             progress = set_.keep(frame)
         else:
             progress = set_.leave_out(frame, bad)
+            self._conduct.strike(now, f"{set_.named(frame)} {bad}")
         if set_.waits and not frame.final:
             if progress:
                 self._deadlines.add(ref, now + self._settings.progress_timeout)
             return None
         self._close(ref)
+        if not frame.final:
+            self._dropped.swallow_rest(ref, set_.exchange)
         return set_.delivered("did not come before the end")
 
     def given_up(self, ref: int) -> MessageLost | None:

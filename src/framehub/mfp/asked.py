@@ -18,6 +18,7 @@ class Asked:
         self._outbox = outbox
         self._past = past
         self._waiting: dict[int, int] = {}
+        self._given_up = Remembered(settings.remembered)
         self._deadlines = Deadlines()
 
     def __len__(self) -> int:
@@ -61,14 +62,20 @@ class Asked:
         """Give one up and say so; false if it was settled before."""
         exchange = self._settle(id_)
         if exchange:
+            self._given_up.add(id_, exchange)
             self._outbox.service(Service.ABORT, id_, exchange, own=True)
         return exchange != 0
+
+    def is_late(self, id_: int) -> bool:
+        """Whether one answer to ``id_`` is no fault: we gave it up, the peer could not know."""
+        return self._given_up.pop(id_) != 0
 
     def due(self, now: float) -> list[RequestFailed]:
         """Give up what is overdue and say so."""
         events = []
         for id_ in self._deadlines.due(now):
             exchange = self._settle(id_)
+            self._given_up.add(id_, exchange)
             self._outbox.service(Service.TIMEOUT, id_, exchange, own=True)
             events.append(RequestFailed(id_, Service.TIMEOUT, False, exchange))
         return events
@@ -81,6 +88,7 @@ class Asked:
     def clear(self) -> None:
         """Forget everything."""
         self._waiting.clear()
+        self._given_up.clear()
         self._deadlines = Deadlines()
 
     def _settle(self, id_: int) -> int:

@@ -7,35 +7,22 @@ each frame in or out is labelled with the exchange it belongs to (0: it refers t
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """
 
-from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
 from framehub.codes import Service
 from framehub.errors import RemoteProtocolError
 from framehub.mfp import codec
-from framehub.mfp.announced import Announced
-from framehub.mfp.answering import Answering
-from framehub.mfp.asked import Asked
-from framehub.mfp.awaited import Awaited
-from framehub.mfp.dropped import Dropped
-from framehub.mfp.events import Event, MessageReceived
+from framehub.mfp.events import Event, MessageReceived, StreamLost
 from framehub.mfp.frames import (
     BinaryFrame,
-    Files,
     Frame,
     MessageFrame,
     RequestFrame,
     ResponseFrame,
     ServiceFrame,
 )
-from framehub.mfp.liveness import Liveness
-from framehub.mfp.negotiation import Told
-from framehub.mfp.outbox import Outbox, Outgoing
-from framehub.mfp.remembered import Remembered
-from framehub.mfp.settings import Settings
-from framehub.mfp.streams import Streams
-from framehub.mfp.telling import Telling
+from framehub.mfp.speaking import Speaking
 
 
 class Received(NamedTuple):
@@ -46,32 +33,8 @@ class Received(NamedTuple):
     event: Event | None
 
 
-class Connection:
+class Connection(Speaking):
     """The rules of one connection; the same on both sides of it."""
-
-    def __init__(self, settings: Settings, *, first_id: int = 1) -> None:
-        self.settings = settings
-        self.request_timeout = settings.request_timeout
-        """Seconds after which a request of ours is given up that names no time of its own."""
-        self.ignored = 0
-        """Service frames about nothing we know: lawful one by one, suspicious in crowds."""
-        self.deaf = False
-        """Set it while the peer is not read: its silence means nothing then."""
-        self._heard = self._heard_service = -inf  # when a frame came: a service frame, and any other
-        self._outbox = Outbox(settings, self._is_live, first_id=first_id)
-        # What we sent, by our ids.
-        self._past_ours = Remembered(settings.remembered)
-        self._asked = Asked(settings, self._outbox, self._past_ours)
-        self._awaited = Awaited(self._outbox, self._past_ours)
-        self._liveness = Liveness(settings, self._outbox, self._awaited)
-        self._telling = Telling(settings, self._outbox, self._past_ours)
-        # What the peer sent, by its ids. A message in one frame has nothing to give up: kept apart (8.5).
-        self._past_theirs = Remembered(settings.remembered)
-        self._told = Remembered(settings.remembered)
-        self._answering = Answering(settings, self._outbox, self._past_theirs)
-        self._dropped = Dropped(settings, self._outbox, self._past_theirs)
-        self._announced = Announced(settings, self._dropped, self._past_theirs)
-        self._streams = Streams(settings, self._dropped, self._past_theirs)
 
     # --- what the peer sends ---------------------------------------------------------------------------
 
@@ -81,6 +44,7 @@ class Connection:
         Raises:
             MalformedFrame: these bytes are no frame.
             RemoteProtocolError: a frame that may not come now.
+            PeerMisbehaved: a frame that came once too often.
         """
         settings = self.settings
         if len(data) > settings.max_frame_bytes:
@@ -100,7 +64,7 @@ class Connection:
             return self._on_service(frame, now)
         self._heard = now
         if isinstance(frame, ResponseFrame):
-            return self._on_response(frame)
+            return self._on_response(frame, now)
         if isinstance(frame, MessageFrame):
             return self._on_message(frame, now)
         return self._on_binary(frame, now)
@@ -109,9 +73,12 @@ class Connection:
         exchange = self._open(frame.id)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        return Received(frame, exchange, self._answering.opened(frame, exchange, now))
+        event = self._answering.opened(frame, exchange, now)
+        if event is None:
+            self._conduct.strike(now, "a request over max_requests")
+        return Received(frame, exchange, event)
 
-    def _on_response(self, frame: ResponseFrame) -> Received:
+    def _on_response(self, frame: ResponseFrame, now: float) -> Received:
         event = self._asked.answered(frame)
         if event:
             self._awaited.acks.pop(frame.ref, None)  # an answer says more than an ack that never came
@@ -119,7 +86,9 @@ class Connection:
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if event is None:
-            self._outbox.service(Service.UNKNOWN, frame.id, exchange)
+            self._unknowns.tell(frame.id, exchange, ref=frame.ref, now=now)
+            if not self._asked.is_late(frame.ref):
+                self._blame(now, "a response to nothing", known=self._outbox.has_sent(frame.ref))
         return Received(frame, exchange, event)
 
     def _on_message(self, frame: MessageFrame, now: float) -> Received:
@@ -127,7 +96,10 @@ class Connection:
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if frame.streaming:
-            return Received(frame, exchange, self._streams.opened(frame, exchange))
+            event = self._streams.opened(frame, exchange)
+            if event is None:
+                self._conduct.strike(now, "a stream over max_streams")
+            return Received(frame, exchange, event)
         if frame.expected:
             self._announced.opened(frame, exchange, now)
             return Received(frame, exchange, None)
@@ -140,23 +112,47 @@ class Connection:
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if ref in self._streams:
-            return Received(frame, exchange, self._streams.received(frame))
+            event = self._streams.received(frame)
+            if isinstance(event, StreamLost):
+                self._conduct.strike(now, event.reason)
+            return Received(frame, exchange, event)
         if ref in self._announced:
             return Received(frame, exchange, self._announced.received(frame, now))
-        self._dropped.late(frame, exchange)
+        if not self._dropped.late(frame, exchange, now):
+            self._blame(now, "a binary frame of nothing", known=exchange != 0)
         return Received(frame, exchange, None)
+
+    def _blame(self, now: float, why: str, *, known: bool) -> None:
+        """A frame about what is over is a stray; one about what never was, a fault."""
+        if known:
+            self._conduct.strays.count(now, why)
+        else:
+            self._conduct.strike(now, why)
+
+    def strike(self, now: float, why: str) -> None:
+        """Count a fault of the peer's that only the owner can see, such as a payload that is no envelope.
+
+        Raises:
+            PeerMisbehaved: there were too many of late.
+        """
+        self._conduct.strike(now, why)
+
+    @property
+    def strikes(self) -> int:
+        """How many faults of the peer's did not end the connection by themselves."""
+        return self._conduct.strikes
 
     def _on_service(self, frame: ServiceFrame, now: float) -> Received:
         code, ref = frame.code, frame.ref
         if code is Service.PING:
+            self._conduct.pings.count(now)
             exchange = self._outbox.new_exchange()
             self._outbox.service(Service.ACK, ref, exchange)
             return Received(frame, exchange, None)
         if code is Service.ACK:
             return self._on_ack(frame, now)
         if frame.own and code is Service.UNKNOWN:
-            self.ignored += 1
-            return Received(frame, 0, None)
+            return self._ignore(frame, now)
         if frame.own:
             event = (
                 self._answering.cancelled(ref, code)
@@ -164,14 +160,15 @@ class Connection:
                 or self._streams.given_up(ref)
             )
             if event is not None:
+                self._conduct.cancels.count(now)
                 return Received(frame, event.exchange, event)
             self._dropped.forget(ref)
             if exchange := self._past_theirs.get(ref):
                 return Received(frame, exchange, None)
             # Nothing of theirs has this id: taken as ours, since a known peer sets the own bit here (8.5).
-        return self._on_verdict(frame)
+        return self._on_verdict(frame, now)
 
-    def _on_verdict(self, frame: ServiceFrame) -> Received:
+    def _on_verdict(self, frame: ServiceFrame, now: float) -> Received:
         """A timeout, abort or unknown about something that we sent."""
         ref = frame.ref
         if failed := self._asked.failed(ref, frame.code):
@@ -180,140 +177,25 @@ class Connection:
         if refused := self._telling.refused(ref, frame.code):
             self._awaited.acks.pop(ref, None)
             return Received(frame, refused.exchange, refused)
-        return self._about_the_past(frame)
+        return self._about_the_past(frame, now)
 
     def _on_ack(self, frame: ServiceFrame, now: float) -> Received:
         if frame.own:
-            self.ignored += 1
-            return Received(frame, 0, None)
+            return self._ignore(frame, now)
         if event := self._awaited.came(frame.ref, now):
             return Received(frame, event.exchange, event)
-        return self._about_the_past(frame)
+        return self._about_the_past(frame, now)
 
-    def _about_the_past(self, frame: ServiceFrame) -> Received:
+    def _about_the_past(self, frame: ServiceFrame, now: float) -> Received:
         exchange = self._past_ours.get(frame.ref)
-        if not exchange:
-            self.ignored += 1
-        return Received(frame, exchange, None)
+        return Received(frame, exchange, None) if exchange else self._ignore(frame, now)
 
-    def keep_to(self, told: Told) -> None:
-        """The peer told what it takes: ask for no more, and wait no longer than it works."""
-        self._outbox.peer = self._outbox.peer.lowered(told.limits)
-        self.request_timeout = min(self.request_timeout, told.request_timeout)
-
-    def seal(self) -> None:
-        """Send no frame without a checksum from now on, service frames included, unless checksums are off."""
-        self._outbox.seal()
-
-    def check_sizes(self, payload: int, files: Sequence[int]) -> None:
-        """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
-        self._outbox.check_sizes(payload, files)
-
-    # --- what the owner sends --------------------------------------------------------------------------
-
-    def request(
-        self,
-        payload: bytes,
-        files: Files = (),
-        *,
-        now: float,
-        timeout: float | None = None,
-        need_ack: bool = False,
-        checksum: bool = False,
-    ) -> int:
-        """Ask; the id under which the answer will be told.
-
-        Raises:
-            LimitExceeded: too many requests wait already, or this one is too big for a frame.
-        """
-        deadline = now + (self.request_timeout if timeout is None else timeout)
-        id_, exchange = self._asked.ask(
-            payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
-        )
-        return self._waiting(id_, exchange, need_ack)
-
-    def message(
-        self,
-        payload: bytes,
-        files: Files = (),
-        *,
-        expected: tuple[int, ...] = (),
-        streaming: bool = False,
-        need_ack: bool = False,
-        checksum: bool = False,
-    ) -> int:
-        """Tell; files of ``expected`` keys follow by ``file``, the chunks of a stream by ``chunk``."""
-        id_, exchange = self._telling.message(
-            payload, files, expected=expected, streaming=streaming, need_ack=need_ack, checksum=checksum
-        )
-        return self._waiting(id_, exchange, need_ack)
-
-    def file(self, ref: int, key: int, data: bytes, *, need_ack: bool = False, checksum: bool = False) -> int:
-        """One announced file of our message ``ref``; the last missing one ends it."""
-        id_, exchange = self._telling.file(ref, key, data, need_ack=need_ack, checksum=checksum)
-        return self._waiting(id_, exchange, need_ack)
-
-    def chunk(
-        self,
-        ref: int,
-        data: bytes,
-        *,
-        key: int | None = None,
-        final: bool = False,
-        need_ack: bool = False,
-        checksum: bool = False,
-    ) -> int:
-        """The next chunk of our stream ``ref``: of the file ``key``, or data that is no file.
-
-        Raises:
-            StreamAborted: the peer wants no more of it.
-        """
-        id_, exchange = self._telling.chunk(
-            ref, data, key=key, final=final, need_ack=need_ack, checksum=checksum
-        )
-        return self._waiting(id_, exchange, need_ack)
-
-    def give_up(self, ref: int) -> bool:
-        """Abort an announced message or a stream of ours; false if it was over."""
-        self._awaited.acks.pop(ref, None)
-        return self._telling.give_up(ref)
-
-    def abort_stream(self, ref: int) -> bool:
-        """Want no more of a stream of the peer's; false if it was over."""
-        return self._streams.abort(ref)
-
-    def respond(
-        self, ref: int, payload: bytes, files: Files = (), *, need_ack: bool = False, checksum: bool = False
-    ) -> int | None:
-        """Answer the peer's request; None, and nothing is sent, if it no longer waits."""
-        sent = self._answering.respond(ref, payload, files, need_ack=need_ack, checksum=checksum)
-        if sent is None:
-            return None
-        id_, exchange = sent
-        self._past_ours.add(id_, exchange)
-        return self._waiting(id_, exchange, need_ack)
-
-    def refuse(self, ref: int) -> None:
-        """Tell the peer that its request or message will not be worked on."""
-        if not self._answering.refuse(ref):
-            self._outbox.service(Service.ABORT, ref, self._theirs(ref))
-
-    def cancel(self, id_: int) -> bool:
-        """Give up a request of ours that still waits, and say so; false if it was settled before."""
-        self._awaited.acks.pop(id_, None)
-        return self._asked.cancel(id_)
-
-    def ping(self, now: float) -> int:
-        """Ask for a sign of life; the id under which the pong will be told."""
-        return self._awaited.ping(now)
-
-    def forget(self, id_: int) -> None:
-        """Wait no longer for the pong or the acknowledgement of ``id_``; one that comes late is ignored."""
-        self._awaited.forget(id_)
-
-    def is_telling(self, ref: int) -> bool:
-        """Whether our announced message or stream ``ref`` goes on: not if the peer refused it."""
-        return ref in self._telling
+    def _ignore(self, frame: ServiceFrame, now: float) -> Received:
+        """A service frame about nothing that we remember; what we sent long ago may still be spoken of."""
+        self.ignored += 1
+        if frame.own or not self._outbox.has_sent(frame.ref):
+            self._conduct.strays.count(now, "a service frame about nothing")
+        return Received(frame, 0, None)
 
     # --- time and endings ------------------------------------------------------------------------------
 
@@ -346,46 +228,9 @@ class Connection:
             events += [over] if over else []
         return events
 
-    def drain(self) -> list[Outgoing]:
-        """Take everything that waits to be sent, in order."""
-        return self._outbox.drain()
-
-    def close(self) -> None:
-        """Forget everything: nothing is sent, received or waited for any more."""
-        self._outbox.close()
-        self._asked.clear()
-        self._awaited.clear()
-        self._liveness.stop()
-        self._telling.clear()
-        self._past_ours.clear()
-        self._past_theirs.clear()
-        self._told.clear()
-        self._answering.clear()
-        self._announced.clear()
-        self._streams.clear()
-        self._dropped.clear()
-
-    @property
-    def pending(self) -> int:
-        """How much is under way in both directions; 0 after ``close``."""
-        ours = len(self._asked) + len(self._awaited) + len(self._telling)
-        return ours + len(self._answering) + len(self._announced) + len(self._streams)
-
     def _open(self, id_: int) -> int:
         """Begin a conversation of the peer's under an id that nothing living has."""
         if id_ in self._answering or id_ in self._announced or id_ in self._streams:
             raise RemoteProtocolError(f"id {id_} is still in use")
         self._dropped.forget(id_)
         return self._outbox.new_exchange()
-
-    def _theirs(self, ref: int) -> int:
-        """The exchange of what the peer last sent under this id and has finished, or 0."""
-        return max(self._past_theirs.get(ref), self._told.get(ref))
-
-    def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked or id_ in self._awaited or id_ in self._telling
-
-    def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
-        if need_ack:
-            self._awaited.acks[id_] = exchange
-        return id_

@@ -5,6 +5,7 @@ from framehub.mfp.frames import BinaryFrame
 from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
+from framehub.mfp.unknowns import Unknowns
 
 
 class Dropped:
@@ -13,6 +14,7 @@ class Dropped:
     def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
         self._outbox = outbox
         self._past = past
+        self._unknowns = Unknowns(outbox)
         self._refs = Remembered(settings.remembered)
 
     def abort(self, ref: int, exchange: int, *, in_flight: bool = True) -> None:
@@ -22,12 +24,18 @@ class Dropped:
             self._refs.add(ref, exchange)
         self._outbox.service(Service.ABORT, ref, exchange)
 
-    def late(self, frame: BinaryFrame, exchange: int) -> None:
-        """A binary frame of no living transfer."""
+    def swallow_rest(self, ref: int, exchange: int) -> None:
+        """It is whole, but its sender said that more follows: that is no fault either."""
+        self._refs.add(ref, exchange)
+
+    def late(self, frame: BinaryFrame, exchange: int, now: float) -> bool:
+        """A binary frame of no living transfer; false if that is the sender's fault."""
         if not self._refs.get(frame.ref):
-            self._outbox.service(Service.UNKNOWN, frame.ref, exchange)
-        elif frame.final:
+            self._unknowns.tell(frame.ref, exchange, ref=frame.ref, now=now)
+            return False
+        if frame.final:
             self._refs.pop(frame.ref)
+        return True
 
     def forget(self, ref: int) -> None:
         """The peer says itself that nothing more comes, or uses this id anew."""
@@ -36,3 +44,4 @@ class Dropped:
     def clear(self) -> None:
         """Forget everything."""
         self._refs.clear()
+        self._unknowns.clear()

@@ -53,6 +53,10 @@ class Outbox:
         """Grows with every frame other than acks, aborts and the like; counted only when asked."""
         return self._ids.taken - self._services
 
+    def has_sent(self, id_: int) -> bool:
+        """Whether a frame of ours may have had this id, however long ago."""
+        return self._ids.has_given(id_)
+
     def new_exchange(self) -> int:
         """The number of a conversation that begins now, whoever began it."""
         self._exchanges += 1

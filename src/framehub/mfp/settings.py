@@ -42,6 +42,14 @@ class Settings:
     """Bytes of announced messages and their files, held until each is whole."""
     progress_timeout: float = 30.0
     """Seconds an announced message may go without a new file, a stream that holds us up unread."""
+    max_strikes: int = 16
+    """Faults of the peer in any 10 s that do not end the connection by themselves."""
+    max_cancels: int = 100
+    """Requests, streams and announced messages that the peer gives up in any 10 s."""
+    max_pings: int = 100
+    """Pings of the peer in any second."""
+    max_strays: int = 100
+    """Frames of the peer in any second about what is over, or never was."""
     keepalive: float = 20.0
     """Seconds of silence before the peer is pinged, and again before it counts as dead; inf: never."""
     idle_timeout: float = inf

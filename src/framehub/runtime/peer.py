@@ -14,7 +14,6 @@ from msgspec import UNSET
 
 from framehub.codes import CloseCode
 from framehub.errors import (
-    ChecksumFailed,
     ConnectionClosed,
     EndpointError,
     RemoteProtocolError,
@@ -23,7 +22,7 @@ from framehub.errors import (
     StreamAborted,
 )
 from framehub.mfp import envelope
-from framehub.mfp.envelope import Envelope
+from framehub.mfp.envelope import BadEnvelope, Envelope
 from framehub.mfp.events import (
     Acknowledged,
     ConnectionOver,
@@ -237,10 +236,7 @@ class Peer(Wire):
         except RemoteProtocolError as exc:
             if self._tap:
                 self._tap.refused(data, str(exc))
-            self._flush()
-            bad_sum = isinstance(exc, ChecksumFailed)
-            self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
-            self._serving.close()  # nobody will hear an answer
+            self._give_up_on_peer(exc)
             return
         opened = open_payload(frame, event)
         if self._tap:
@@ -250,6 +246,8 @@ class Peer(Wire):
             if not isinstance(frame, ServiceFrame) and frame.need_ack:
                 self._flush()  # before the application sees it
             self._handle(event, opened)
+            if isinstance(opened, BadEnvelope) and self._serving.minds(event):
+                self._strike(str(opened))
         self._flush()
 
     def link_lost(self, code: int, reason: str) -> None:
@@ -294,6 +292,17 @@ class Peer(Wire):
             self._waiting.refused(event)
         elif isinstance(event, MessageLost):
             log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
+
+    def _strike(self, why: str) -> None:
+        try:
+            self._connection.strike(monotonic(), why)
+        except RemoteProtocolError as exc:
+            self._give_up_on_peer(exc)
+
+    def _give_up_on_peer(self, exc: RemoteProtocolError) -> None:
+        self._flush()
+        self._link.close(exc.close_code, str(exc))
+        self._serving.close()  # nobody will hear an answer
 
     def _on_message(self, event: MessageReceived, opened: Opened) -> None:
         if self._expects_hello and isinstance(opened, Envelope) and opened.endpoint == HELLO:

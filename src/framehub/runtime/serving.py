@@ -16,7 +16,13 @@ from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
-from framehub.mfp.events import Event, MessageReceived, RequestReceived, StreamOpened
+from framehub.mfp.events import (
+    Event,
+    MessageReceived,
+    RequestReceived,
+    ResponseReceived,
+    StreamOpened,
+)
 from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
 from framehub.runtime.calls import Call, File, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
@@ -150,6 +156,12 @@ class Serving:
         self._answers.clear()
         for reader in self._readers:
             self._last_call(reader)
+
+    def minds(self, event: Event) -> bool:
+        """Whether a payload that is no envelope is the peer's fault: not where bare bytes have a handler."""
+        if isinstance(event, MessageReceived | RequestReceived):
+            return self._endpoints.raw is None and event.frame.payload != b""
+        return isinstance(event, StreamOpened | ResponseReceived) and event.frame.payload != b""
 
     # --- inside ----------------------------------------------------------------------------------------
 

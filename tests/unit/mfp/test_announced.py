@@ -6,6 +6,7 @@ import pytest
 
 from framehub.codes import BinaryKind, Service
 from framehub.mfp.announced import Announced
+from framehub.mfp.conduct import Conduct
 from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ServiceFrame
@@ -23,8 +24,9 @@ class Shelf:
         settings = Settings(**limits, progress_timeout=10.0)
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(8)
+        self.conduct = Conduct(settings)
         self.dropped = Dropped(settings, self.outbox, self.past)
-        self.announced = Announced(settings, self.dropped, self.past)
+        self.announced = Announced(settings, self.dropped, self.past, self.conduct)
 
     def open(self, id_: int = 7, keys: tuple[int, ...] = KEYS, now: float = 0.0) -> None:
         self.announced.opened(MessageFrame(id=id_, payload=b"p", expected=keys), id_ * 10, now)
@@ -69,7 +71,7 @@ def test_after_our_abort_what_is_under_way_is_swallowed(final: bool) -> None:
     assert isinstance(shelf.file(9, final=final), MessageLost)
     assert (7 in shelf.announced, shelf.announced.exchange(7)) == (False, 0)
     shelf.sent()
-    shelf.dropped.late(BinaryFrame(id=99, ref=7, final=False), 70)
+    shelf.dropped.late(BinaryFrame(id=99, ref=7, final=False), 70, 0.0)
     assert shelf.sent() == ([ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)] if final else [])
 
 
@@ -178,3 +180,36 @@ def test_a_file_that_is_left_out_for_its_size_is_progress_all_the_same() -> None
     assert [key for key, _ in event.left_out] == [2, 4]
     assert shelf.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=7)]
     assert (len(shelf.announced), shelf.past.get(7)) == (0, 70)
+
+
+@pytest.mark.parametrize("policy", ["drop", "deliver"])
+@pytest.mark.parametrize(
+    ("frame", "under_drop", "under_deliver"),
+    [
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, final=False), 0, 0),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=9, final=False), 1, 1),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, data=b"x" * 9, final=False), 1, 1),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.DATA, final=False), 1, 1),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4), 1, 0),
+        (BinaryFrame(id=9, ref=7), 1, 0),
+    ],
+    ids=["right", "not announced", "too much", "another kind", "early end", "bare end"],
+)
+def test_what_makes_us_abort_or_leave_out_is_a_strike(
+    policy: str, frame: BinaryFrame, under_drop: int, under_deliver: int
+) -> None:
+    """[MFP-8.8.1]"""
+    shelf = Shelf(bad_files=policy, max_waiting_bytes=9)
+    shelf.open()
+    shelf.announced.received(frame, 0.0)
+    assert shelf.conduct.strikes == (under_drop if policy == "drop" else under_deliver)
+
+
+def test_one_message_too_many_is_a_strike_and_want_of_progress_is_none() -> None:
+    """[MFP-8.8.1]"""
+    shelf = Shelf(max_announced=1)
+    shelf.open(1)
+    shelf.open(2)
+    assert shelf.conduct.strikes == 1
+    assert len(shelf.announced.due(99.0)) == 1
+    assert shelf.conduct.strikes == 1

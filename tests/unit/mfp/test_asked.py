@@ -104,3 +104,20 @@ def test_clearing_forgets_requests_and_their_deadlines() -> None:
     desk.ask()
     desk.asked.clear()
     assert (len(desk.asked), desk.asked.due(99.0)) == (0, [])
+
+
+def test_one_answer_to_what_we_gave_up_is_no_fault() -> None:
+    """[MFP-8.8.2] Cancelled or timed out; not what the peer itself refused, or has answered."""
+    desk = Desk()
+    cancelled, timed_out, refused, answered = desk.ask(), desk.ask(), desk.ask(), desk.ask()
+    desk.asked.failed(refused, Service.ABORT)
+    desk.asked.answered(ResponseFrame(id=9, ref=answered))
+    desk.asked.cancel(cancelled)
+    desk.asked.due(99.0)
+    late = [desk.asked.is_late(id_) for id_ in (cancelled, timed_out, refused, answered, 99)]
+    assert late == [True, True, False, False, False]
+    assert not desk.asked.is_late(cancelled)
+    again = desk.ask()
+    desk.asked.cancel(again)
+    desk.asked.clear()
+    assert not desk.asked.is_late(again)

@@ -13,13 +13,16 @@ class Bin:
 
     def __init__(self, remembered: int = 8) -> None:
         settings = Settings(remembered=remembered)
+        self.now = 0.0
+        self.forgiven = False
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(remembered)
         self.dropped = Dropped(settings, self.outbox, self.past)
 
     def late(self, *, final: bool = False, ref: int = 7) -> list[Frame]:
         """What a frame of it causes."""
-        self.dropped.late(BinaryFrame(id=99, ref=ref, final=final), 70)
+        self.now += 5.0
+        self.forgiven = self.dropped.late(BinaryFrame(id=99, ref=ref, final=final), 70, self.now)
         return self.sent()
 
     def sent(self) -> list[Frame]:
@@ -36,9 +39,17 @@ def test_what_comes_after_an_abort_is_swallowed_up_to_the_last() -> None:
     bin_.dropped.abort(7, 70)
     assert bin_.sent() == [ServiceFrame(id=1, code=Service.ABORT, ref=7)]
     assert bin_.past.get(7) == 70
-    assert bin_.late() == []
-    assert bin_.late(final=True) == []
-    assert bin_.late(final=True) == unknown(2)
+    assert (bin_.late(), bin_.forgiven) == ([], True)
+    assert (bin_.late(final=True), bin_.forgiven) == ([], True)
+    assert (bin_.late(final=True), bin_.forgiven) == (unknown(2), False)
+
+
+def test_an_end_that_was_said_to_follow_is_swallowed_once() -> None:
+    """[MFP-8.4.4]"""
+    bin_ = Bin()
+    bin_.dropped.swallow_rest(7, 70)
+    assert (bin_.late(final=True), bin_.forgiven) == ([], True)
+    assert (bin_.late(final=True), bin_.forgiven) == (unknown(1), False)
 
 
 def test_after_a_last_frame_nothing_is_in_flight() -> None:
@@ -51,7 +62,7 @@ def test_after_a_last_frame_nothing_is_in_flight() -> None:
 def test_what_was_never_dropped_is_unknown_in_the_exchange_it_is_told() -> None:
     """[MFP-8.4.3]"""
     bin_ = Bin()
-    bin_.dropped.late(BinaryFrame(id=99, ref=7), 55)
+    bin_.dropped.late(BinaryFrame(id=99, ref=7), 55, 0.0)
     assert [(outgoing.frame, outgoing.exchange) for outgoing in bin_.outbox.drain()] == [(unknown(1)[0], 55)]
 
 
