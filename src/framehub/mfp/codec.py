@@ -176,7 +176,6 @@ def _refuse_duplicates(keys: list[int] | tuple[int, ...]) -> None:
 def decode(
     data: bytes,
     checksums: Checksums = BY_FLAG,
-    *,
     max_files: int = MAX_U32,
     max_payload: int = MAX_U32,
     verify_always: bool = False,

@@ -52,9 +52,9 @@ class Connection(Speaking):
         frame = codec.decode(
             data,
             settings.checksums,
-            max_files=settings.max_files,
-            max_payload=settings.max_payload_bytes,
-            verify_always=settings.verify_always,
+            settings.max_files,
+            settings.max_payload_bytes,
+            settings.verify_always,
         )
         if isinstance(frame, RequestFrame):
             self._heard = now

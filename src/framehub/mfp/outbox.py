@@ -28,8 +28,10 @@ class Outbox:
 
     def __init__(self, settings: Settings, is_live: Callable[[int], bool], *, first_id: int) -> None:
         self.closed = False
-        self.peer = Limits.of(settings)
+        self.peer = Limits()
         """What the peer takes, as far as we know."""
+        self._room = 0
+        self.keep_to(Limits.of(settings))
         self._checksums = settings.checksums
         if settings.verify_always:
             self.seal()
@@ -38,6 +40,11 @@ class Outbox:
         self._exchanges = 0
         self._frames: list[Outgoing] = []
         self._services = 0
+
+    def keep_to(self, limits: Limits) -> None:
+        """Send nothing over these limits, nor over those told before."""
+        self.peer = self.peer.lowered(limits)
+        self._room = min(self.peer.payload_bytes, self.peer.frame_bytes - FRAME_OVERHEAD)
 
     def seal(self) -> None:
         """Send no frame without a checksum any more, service frames included, unless checksums are off."""
@@ -92,6 +99,8 @@ class Outbox:
             LimitExceeded: it names the limit, the setting and the way out.
         """
         size = len(payload)
+        if size <= self._room and not files and not expected:
+            return
         if size > self.peer.payload_bytes:
             raise LimitExceeded(
                 "bytes of one payload",

@@ -161,7 +161,7 @@ class Speaking:
 
     def keep_to(self, told: Told) -> None:
         """The peer told what it takes: ask for no more, and wait no longer than it works."""
-        self._outbox.peer = self._outbox.peer.lowered(told.limits)
+        self._outbox.keep_to(told.limits)
         self.request_timeout = min(self.request_timeout, told.request_timeout)
 
     def seal(self) -> None:
