@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from framehub.codes import ErrorCode
 from framehub.errors import LocalProtocolError, RemoteProtocolError
+from framehub.mfp import strict
 from framehub.mfp.frames import Files
 
 
@@ -37,6 +38,7 @@ class BadEnvelope(RemoteProtocolError):
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Envelope)
+_SHORT = 2 * (strict.MAX_DEPTH + 1)
 
 
 def encode(
@@ -84,7 +86,25 @@ def decode_ahead(payload: bytes) -> Envelope:
         raise BadEnvelope(f"the payload is no envelope: {exc}") from exc
     if not envelope.endpoint:
         raise BadEnvelope("the payload is no envelope: its endpoint is empty")
+    # Each pair in the payload has a colon. As many colons as pairs that were read: no key stands twice, and
+    # there is nothing that was not read. Two bytes for each level: what is short is not deep.
+    data = envelope.data
+    pairs = payload.count(b":") - len(data) if type(data) is dict else payload.count(b":")
+    if len(payload) > _SHORT or pairs != (1 if data is UNSET else 2):
+        _examine(payload, envelope, pairs)
     return envelope
+
+
+def _examine(payload: bytes, envelope: Envelope, pairs: int) -> None:
+    """Look closely at what could hide something; ``pairs`` is the colons that are not those of flat data."""
+    error = envelope.error
+    known = 1 + (envelope.data is not UNSET) + (error is not UNSET) + (envelope.filemap is not UNSET)
+    if type(error) is dict:
+        known += len(error)
+    if pairs != known and (fault := strict.fault(payload)) is not None:
+        raise BadEnvelope(f"the payload is no envelope: {fault}")
+    if len(payload) > _SHORT and strict.is_too_deep(payload):
+        raise BadEnvelope(f"the payload is no envelope: nested deeper than {strict.MAX_DEPTH} levels")
 
 
 def _check_filemap(envelope: Envelope, files: Files) -> None:

@@ -34,14 +34,117 @@ def test_a_number_that_json_lacks_is_sent_as_null() -> None:
     assert envelope.encode("chat", float("nan")) == b'{"endpoint":"chat","data":null}'
 
 
-@pytest.mark.parametrize("levels", [64, 100_000])
-def test_deep_nesting_is_read_or_refused_and_nothing_else(levels: int) -> None:
-    payload = b'{"endpoint":"a","data":' + b"[" * levels + b"]" * levels + b"}"
+WHERE = {
+    "data": b'{"endpoint":"a","data":%b}',
+    "error": b'{"endpoint":"a","error":%b}',
+    "beside": b'{"endpoint":"a","other":%b}',
+    "beside brackets in strings": b'{"endpoint":"a","b":"]]]]]}}}}\\"}]","data":%b,"c":"\\\\"}',
+}
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"k":', b"}")])
+@pytest.mark.parametrize("levels", [64, 65, 150, 250, 990, 100_000])
+def test_nesting_is_read_up_to_64_levels(where: str, opening: bytes, closing: bytes, levels: int) -> None:
+    """[MFP-7.7]"""
+    payload = WHERE[where] % (opening * levels + b"1" + closing * levels)
     if levels == 64:
         assert envelope.decode(payload).endpoint == "a"
         return
     with pytest.raises(BadEnvelope):
         envelope.decode(payload)
+
+
+def test_nesting_that_never_ends_is_refused() -> None:
+    """[MFP-7.7]"""
+    for opening in (b"[", b'{"k":', b'{"endpoint":"a","data":['):
+        with pytest.raises(BadEnvelope):
+            envelope.decode(opening * 100_000)
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    """[MFP-7.7]"""
+    wide = b'{"endpoint":"a","data":[' + b'[{"k":[1]}],' * 500 + b'"[[[["]}'
+    assert len(envelope.decode(wide).data) == 501
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"endpoint":"a","endpoint":"a"}',
+        b'{"endpoint":"a","data":1,"data":1}',
+        b'{"endpoint":"a","error":1,"error":1}',
+        b'{"endpoint":"a","error":{"a":1,"a":1}}',
+        b'{"endpoint":"a","filemap":[],"filemap":[]}',
+        b'{"endpoint":"a","other":1,"other":1}',
+        b'{"endpoint":"a","data":{"k":1,"k":2}}',
+        b'{"endpoint":"a","data":{"k":1,"\\u006b":2}}',
+        b'{"endpoint":"a","data":[{"k":{"l":1,"l":2}}]}',
+        b'{"endpoint":"a","other":{"k":1,"k":2}}',
+        b'{"endpoint":"a","data":{"k":{"a":1,"b":2},"k":{}}}',
+        b'{"endpoint":"a","data":"' + b"long " * 50 + b'","other":{"k":1,"k":2}}',
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_wherever_it_is(payload: bytes) -> None:
+    """[MFP-7.7]"""
+    with pytest.raises(BadEnvelope, match="duplicate key"):
+        envelope.decode(payload)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"endpoint":"a:b:c"}',
+        b'{"endpoint":"a","data":"10:30","other":":"}',
+        b'{"endpoint":"a","data":{"k":{"k":{"k":1}},"l":[{"k":1},{"k":1}]}}',
+        b'{"endpoint":"a","data":{},"error":{"code":"busy","message":":"}}',
+        b'{"endpoint":"a","error":{"code":"busy","message":""}}',
+        b'{"other":{"endpoint":"b"},"endpoint":"a"}',
+    ],
+)
+def test_the_same_key_in_different_places_is_read(payload: bytes) -> None:
+    """[MFP-7.7]"""
+    assert envelope.decode(payload).endpoint.startswith("a")
+
+
+@pytest.mark.parametrize("where", ["data", "error", "beside"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"NaN", b"Infinity", b"-Infinity", b"1" * 4301, b"-" + b"1" * 4301, b"1" * 100_000, b"01"),
+        *(b'"\\ud800"', b'"\\udc00x"', b'"\xed\xa0\x80"', b'"\xff"', b'"\x01"', b"'a'"),
+        *(b"[1,]", b'{"a":1,}', b"", b"/**/1"),
+    ],
+    ids=lambda value: repr(value[:20]),
+)
+def test_what_is_no_json_is_refused_wherever_it_is(where: str, value: bytes) -> None:
+    """[MFP-7.1] [MFP-7.7]"""
+    with pytest.raises(BadEnvelope):
+        envelope.decode(WHERE[where] % value)
+
+
+@pytest.mark.parametrize("where", ["data", "error", "beside"])
+@pytest.mark.parametrize(
+    "value",
+    [b"1" * 4300, b"-" + b"1" * 4299, b'"\\ud83d\\ude00"', b"1e300"],
+    ids=lambda value: repr(value[:20]),
+)
+def test_what_is_just_allowed_is_read(where: str, value: bytes) -> None:
+    """[MFP-7.7]"""
+    assert envelope.decode(WHERE[where] % value).endpoint == "a"
+
+
+@pytest.mark.parametrize("where", ["data", "error"])
+def test_a_number_too_large_for_a_double_is_refused(where: str) -> None:
+    with pytest.raises(BadEnvelope, match="out of range"):
+        envelope.decode(WHERE[where] % b"1e400")
+
+
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00"])
+def test_a_byte_order_mark_is_refused(mark: bytes) -> None:
+    """[MFP-7.1]"""
+    with pytest.raises(BadEnvelope):
+        envelope.decode(mark + b'{"endpoint":"a"}')
 
 
 def test_files_can_be_named_before_they_come() -> None:
