@@ -6,10 +6,10 @@ UTF-8 JSON, keys in this order, absent when not given; values that are false, ze
 """
 
 from collections import defaultdict
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from framehub.codes import ErrorCode
 from framehub.errors import LocalProtocolError, RemoteProtocolError
@@ -20,7 +20,7 @@ from framehub.mfp.frames import Files
 class Envelope(Struct, frozen=True, gc=False, forbid_unknown_fields=False):
     """One payload, read."""
 
-    endpoint: str
+    endpoint: Annotated[str, Meta(min_length=1)]
     data: Any = UNSET
     error: Any = UNSET
     filemap: list[tuple[int, str, str]] | UnsetType = UNSET
@@ -37,8 +37,8 @@ class BadEnvelope(RemoteProtocolError):
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Envelope)
-_SHORT = 2 * (strict.MAX_DEPTH + 1)
+_read = msgspec.json.Decoder(Envelope).decode
+_SHORT = 2 * (strict.MAX_DEPTH + 1)  # two bytes for each level
 
 
 def encode(
@@ -62,14 +62,27 @@ def encode(
         raise LocalProtocolError(f"data for {endpoint!r} cannot be sent as JSON: {exc}") from exc
 
 
-def decode(payload: bytes, files: Files = ()) -> Envelope:
-    """Read a payload; ``files`` must be those that came with it.
+def decode(payload: bytes, files: Files | None = ()) -> Envelope:
+    """Read a payload; ``files`` must be those that came with it, or None if they are yet to come.
 
     Raises:
         BadEnvelope: no envelope, or its filemap does not name exactly the attached files.
     """
-    envelope = decode_ahead(payload)
-    if envelope.filemap is not UNSET or files:
+    try:
+        envelope = _read(payload)
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+        raise BadEnvelope(f"the payload is no envelope: {exc}") from exc
+    # Each pair has a colon, 58. As many colons as pairs that were read: no key stands twice, nothing was left
+    # unread, and only arrays (91) are nested, besides flat data and an empty object.
+    data = envelope.data
+    if type(data) is dict:
+        is_plain = payload.count(58) == len(data) + 2
+    else:
+        is_plain = payload.count(58) == (1 if data is UNSET else 2)
+    if is_plain and not files and (len(payload) <= _SHORT or payload.count(91) <= strict.MAX_DEPTH - 2):
+        return envelope
+    _examine(payload, is_plain=is_plain)
+    if files is not None and (files or envelope.filemap is not UNSET):
         _check_filemap(envelope, files)
     return envelope
 
@@ -80,28 +93,12 @@ def decode_ahead(payload: bytes) -> Envelope:
     Raises:
         BadEnvelope: no envelope.
     """
-    try:
-        envelope = _decoder.decode(payload)
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
-        raise BadEnvelope(f"the payload is no envelope: {exc}") from exc
-    if not envelope.endpoint:
-        raise BadEnvelope("the payload is no envelope: its endpoint is empty")
-    # Each pair in the payload has a colon. As many colons as pairs that were read: no key stands twice, and
-    # there is nothing that was not read. Two bytes for each level: what is short is not deep.
-    data = envelope.data
-    pairs = payload.count(b":") - len(data) if type(data) is dict else payload.count(b":")
-    if len(payload) > _SHORT or pairs != (1 if data is UNSET else 2):
-        _examine(payload, envelope, pairs)
-    return envelope
+    return decode(payload, None)
 
 
-def _examine(payload: bytes, envelope: Envelope, pairs: int) -> None:
-    """Look closely at what could hide something; ``pairs`` is the colons that are not those of flat data."""
-    error = envelope.error
-    known = 1 + (envelope.data is not UNSET) + (error is not UNSET) + (envelope.filemap is not UNSET)
-    if type(error) is dict:
-        known += len(error)
-    if pairs != known and (fault := strict.fault(payload)) is not None:
+def _examine(payload: bytes, *, is_plain: bool) -> None:
+    """Look closely at what could hide something."""
+    if not is_plain and (fault := strict.fault(payload)) is not None:
         raise BadEnvelope(f"the payload is no envelope: {fault}")
     if len(payload) > _SHORT and strict.is_too_deep(payload):
         raise BadEnvelope(f"the payload is no envelope: nested deeper than {strict.MAX_DEPTH} levels")
