@@ -18,34 +18,32 @@ class Announced:
         self._settings = settings
         self._dropped = dropped
         self._past = past
-        self._sets: dict[int, _Set] = {}
+        self.sets: dict[int, _Set] = {}
+        """What has come of each."""
         self._bytes = 0
         self._deadlines = Deadlines()
 
     def __len__(self) -> int:
-        return len(self._sets)
-
-    def __contains__(self, ref: int) -> bool:
-        return ref in self._sets
+        return len(self.sets)
 
     def exchange(self, ref: int) -> int:
         """The exchange of a message that waits for files, or 0."""
-        return self._sets[ref].exchange if ref in self._sets else 0
+        return self.sets[ref].exchange if ref in self.sets else 0
 
     def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
         """A new announcement; over the limit it is refused."""
         too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
-        if too_much or len(self._sets) >= self._settings.max_announced:
+        if too_much or len(self.sets) >= self._settings.max_announced:
             self._dropped.abort(frame.id, exchange)
             return
-        self._sets[frame.id] = _Set(frame, exchange)
+        self.sets[frame.id] = _Set(frame, exchange)
         self._bytes += len(frame.payload)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
 
     def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
         """One file of a message that waits for files; the last makes it whole, a wrong one loses it."""
         ref = frame.ref
-        set_ = self._sets[ref]
+        set_ = self.sets[ref]
         reason = set_.wrong(frame)
         if reason is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
             reason = f"over max_waiting_bytes, {self._settings.max_waiting_bytes}"
@@ -60,7 +58,7 @@ class Announced:
 
     def given_up(self, ref: int) -> MessageLost | None:
         """The peer will not finish it; None if we knew of none."""
-        if ref not in self._sets:
+        if ref not in self.sets:
             return None
         return MessageLost(ref, "the sender gave it up", self._close(ref))
 
@@ -75,7 +73,7 @@ class Announced:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._sets.clear()
+        self.sets.clear()
         self._bytes = 0
         self._deadlines = Deadlines()
 
@@ -85,7 +83,7 @@ class Announced:
         return MessageLost(ref, reason, exchange)
 
     def _close(self, ref: int) -> int:
-        set_ = self._sets.pop(ref)
+        set_ = self.sets.pop(ref)
         self._bytes -= set_.bytes
         self._deadlines.drop(ref)
         self._past.add(ref, set_.exchange)

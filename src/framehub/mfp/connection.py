@@ -7,7 +7,7 @@ each frame in or out is labelled with the exchange it belongs to (0: it refers t
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from framehub.codes import Service
 from framehub.errors import RemoteProtocolError
@@ -33,7 +33,7 @@ from framehub.mfp.streams import Streams
 from framehub.mfp.telling import Telling
 
 
-class Received(NamedTuple):
+class Received(Struct, frozen=True, gc=False):
     """One frame of the peer: what it was, the conversation it belongs to, what it means to the owner."""
 
     frame: Frame
@@ -76,15 +76,16 @@ class Connection:
         if len(data) > settings.max_frame_bytes:
             raise RemoteProtocolError(f"a frame of {len(data)} bytes, over max_frame_bytes")
         frame = codec.decode(data, settings.checksums, max_files=settings.max_files)
-        if isinstance(frame, RequestFrame):
+        if type(frame) is RequestFrame:
             return self._on_request(frame, now)
-        if isinstance(frame, ResponseFrame):
+        if type(frame) is ResponseFrame:
             return self._on_response(frame)
-        if isinstance(frame, ServiceFrame):
-            return self._on_service(frame, now)
+        if type(frame) is BinaryFrame:
+            return self._on_binary(frame, now)
         if isinstance(frame, MessageFrame):
             return self._on_message(frame, now)
-        return self._on_binary(frame, now)
+        assert isinstance(frame, ServiceFrame)
+        return self._on_service(frame, now)
 
     def _on_request(self, frame: RequestFrame, now: float) -> Received:
         exchange = self._open(frame.id)
@@ -120,9 +121,9 @@ class Connection:
         exchange = self._streams.exchange(ref) or self._announced.exchange(ref) or self._theirs(ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        if ref in self._streams:
+        if ref in self._streams.open:
             return Received(frame, exchange, self._streams.received(frame))
-        if ref in self._announced:
+        if ref in self._announced.sets:
             return Received(frame, exchange, self._announced.received(frame, now))
         self._dropped.late(frame, exchange)
         return Received(frame, exchange, None)
@@ -207,10 +208,10 @@ class Connection:
             LimitExceeded: too many requests wait already, or this one is too big for a frame.
         """
         deadline = now + (self.settings.request_timeout if timeout is None else timeout)
-        id_, exchange = self._asked.ask(
-            payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
-        )
-        return self._waiting(id_, exchange, need_ack)
+        id_, exchange = self._asked.ask(payload, files, deadline, need_ack, checksum)
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_
 
     def message(
         self,
@@ -266,12 +267,14 @@ class Connection:
         self, ref: int, payload: bytes, files: Files = (), *, need_ack: bool = False, checksum: bool = False
     ) -> int | None:
         """Answer the peer's request; None, and nothing is sent, if it no longer waits."""
-        sent = self._answering.respond(ref, payload, files, need_ack=need_ack, checksum=checksum)
+        sent = self._answering.respond(ref, payload, files, need_ack, checksum)
         if sent is None:
             return None
         id_, exchange = sent
         self._past_ours.add(id_, exchange)
-        return self._waiting(id_, exchange, need_ack)
+        if need_ack:
+            self._acks[id_] = exchange
+        return id_
 
     def refuse(self, ref: int) -> None:
         """Tell the peer that its request or message will not be worked on."""
@@ -316,6 +319,11 @@ class Connection:
             self._acks.pop(event.id, None)
         return [*failed, *self._answering.due(now), *self._announced.due(now)]
 
+    @property
+    def has_output(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._outbox.frames)
+
     def drain(self) -> list[Outgoing]:
         """Take everything that waits to be sent, in order."""
         return self._outbox.drain()
@@ -343,17 +351,19 @@ class Connection:
 
     def _open(self, id_: int) -> int:
         """Begin a conversation of the peer's under an id that nothing living has."""
-        if id_ in self._answering or id_ in self._announced or id_ in self._streams:
+        if id_ in self._answering.working or id_ in self._announced.sets or id_ in self._streams.open:
             raise RemoteProtocolError(f"id {id_} is still in use")
-        self._dropped.forget(id_)
-        return self._outbox.new_exchange()
+        if self._dropped.aborts:
+            self._dropped.forget(id_)
+        self._outbox.exchanges = exchange = self._outbox.exchanges + 1
+        return exchange
 
     def _theirs(self, ref: int) -> int:
         """The exchange of something finished that the peer sent under this id, or 0."""
         return self._past_theirs.get(ref) or self._told.get(ref)
 
     def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked or id_ in self._acks or id_ in self._pings or id_ in self._telling
+        return id_ in self._asked.waiting or id_ in self._acks or id_ in self._pings or id_ in self._telling
 
     def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
         if need_ack:

@@ -13,10 +13,13 @@ class Dropped:
     def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
         self._outbox = outbox
         self._past = past
+        self.aborts = 0
+        """How often that happened: mostly never."""
         self._refs = Remembered(settings.remembered)
 
     def abort(self, ref: int, exchange: int, *, in_flight: bool = True) -> None:
         """Tell the peer to stop; unless nothing more can come, remember that something may."""
+        self.aborts += 1
         self._past.add(ref, exchange)
         if in_flight:
             self._refs.add(ref, exchange)

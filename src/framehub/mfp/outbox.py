@@ -1,7 +1,8 @@
 """Frames on their way out: ids, limits, bytes, and the exchange each belongs to (spec/mfp.md, 8.1). Pure."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from framehub.codes import Service
 from framehub.errors import ConnectionClosed, LimitExceeded
@@ -13,7 +14,7 @@ from framehub.mfp.settings import Settings
 FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
 
 
-class Outgoing(NamedTuple):
+class Outgoing(Struct, frozen=True, gc=False):
     """One frame of ours, ready to send."""
 
     data: bytes
@@ -31,8 +32,10 @@ class Outbox:
         self._settings = settings
         self._is_live = is_live
         self._ids = Ids(first=first_id)
-        self._exchanges = 0
-        self._frames: list[Outgoing] = []
+        self.exchanges = 0
+        """Conversations so far, whoever began them: each has its number."""
+        self.frames: list[Outgoing] = []
+        """What waits to be sent, in order."""
 
     def new_id(self) -> int:
         """A free id of ours."""
@@ -40,8 +43,8 @@ class Outbox:
 
     def new_exchange(self) -> int:
         """The number of a conversation that begins now, whoever began it."""
-        self._exchanges += 1
-        return self._exchanges
+        self.exchanges += 1
+        return self.exchanges
 
     def send(self, frame: Frame, exchange: int) -> None:
         """Queue one frame.
@@ -52,7 +55,7 @@ class Outbox:
         """
         if self.closed:
             raise ConnectionClosed
-        self._frames.append(Outgoing(codec.encode(frame, self._settings.checksums), frame, exchange))
+        self.frames.append(Outgoing(codec.encode(frame, self._settings.checksums), frame, exchange))
 
     def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
         """Queue a service frame."""
@@ -65,6 +68,8 @@ class Outbox:
             LimitExceeded: it names the limit, the setting and the way out.
         """
         size = len(payload) + FRAME_OVERHEAD
+        if not files and not expected and size <= self.max_frame_bytes:
+            return
         if files or expected:
             count = len(files) or len(expected)
             if count > self._settings.max_files:
@@ -82,12 +87,11 @@ class Outbox:
 
     def drain(self) -> list[Outgoing]:
         """Take everything that waits, in order."""
-        frames = self._frames
-        if frames:
-            self._frames = []
+        frames = self.frames
+        self.frames = []
         return frames
 
     def close(self) -> None:
         """Drop what waits and send nothing any more."""
         self.closed = True
-        self._frames.clear()
+        self.frames.clear()

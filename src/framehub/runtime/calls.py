@@ -34,7 +34,7 @@ class Reply(Struct, frozen=True):
     """Of an answer that came: whether it is an error, even one of ``None``."""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Struct, frozen=True):
     """One message or request on its way to a handler."""
 
     endpoint: str
@@ -43,8 +43,12 @@ class Call(Struct, frozen=True, kw_only=True):
     files: Mapping[int, File] = {}
     user: int = 0
     is_request: bool = False
-    exchange: str = ""
-    """Names this conversation in the journal, the tables and the logs."""
+    conversation: bytes = b""
+
+    @property
+    def exchange(self) -> str:
+        """Names this conversation in the journal, the tables and the logs."""
+        return self.conversation.hex()
 
 
 class RawCall(Struct, frozen=True, kw_only=True):
@@ -55,4 +59,9 @@ class RawCall(Struct, frozen=True, kw_only=True):
     files: Mapping[int, bytes] = {}
     user: int = 0
     is_request: bool = False
-    exchange: str = ""
+    conversation: bytes = b""
+
+    @property
+    def exchange(self) -> str:
+        """Names this conversation in the journal, the tables and the logs."""
+        return self.conversation.hex()

@@ -41,14 +41,13 @@ from framehub.mfp.events import (
     StreamOpened,
     StreamRefused,
 )
-from framehub.mfp.frames import ServiceFrame
 from framehub.mfp.negotiation import HELLO
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
 from framehub.runtime.calls import File, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.link import Link
-from framehub.runtime.serving import Opened, Serving, current, labels, open_payload, pack
+from framehub.runtime.serving import Opened, Serving, labels, open_payload, pack
 from framehub.runtime.streams import Inflow, OutStream
 from framehub.runtime.tap import IN, LinkTap
 from framehub.runtime.wire import Wire
@@ -84,7 +83,11 @@ class Peer(Wire):
             resume=lambda: link.resume("streams"),
             patience=settings.progress_timeout,
         )
-        self._serving = Serving(self, self._connection, endpoints, self._exchange_name, self._inflow)
+        self._serving = Serving(
+            self, self._connection, endpoints, self._exchange_name, self._inflow, recorded=tap is not None
+        )
+        self._patience = min(settings.request_timeout, settings.progress_timeout)
+        self._alarm.set(self._connection.next_deadline)
         if tap:
             tap.opened()
 
@@ -92,7 +95,7 @@ class Peer(Wire):
     def link(self) -> str:
         """The connection's name in the journal of the node that listens."""
         told = self.hello.get("link") if self.hello else None
-        return told if isinstance(told, str) and _LINK.fullmatch(told) else self._link_id.hex()
+        return told if isinstance(told, str) and _LINK.fullmatch(told) else self.link_id.hex()
 
     @property
     def pending(self) -> int:
@@ -121,14 +124,19 @@ class Peer(Wire):
             LimitExceeded: too big for one frame, or too many requests wait.
         """
         payload, blobs = pack(endpoint, data, files)
-        until = monotonic() + (self._connection.settings.request_timeout if timeout is None else timeout)
-        await self._writable(until)
+        connection = self._connection
         now = monotonic()
-        id_ = self._connection.request(
+        until = now + (connection.settings.request_timeout if timeout is None else timeout)
+        if not self._room.free or self.closed.done():
+            await self._writable(until)
+            now = monotonic()
+        id_ = connection.request(
             payload, blobs, now=now, timeout=until - now, need_ack=ack, checksum=self._checksum
         )
         future = self._waiting.for_reply(id_)
-        self._flush(endpoint=endpoint, parent=current.get())
+        self._flush(endpoint=endpoint, parent=self._parent())
+        if until < self._alarm.at:
+            self._alarm.set(until)
         try:
             reply = await future
         except asyncio.CancelledError:
@@ -231,8 +239,11 @@ class Peer(Wire):
         """Take one frame from the link."""
         if self.closed.done():
             return
+        now = monotonic()
+        if now + self._patience < self._alarm.at:  # what comes may have to be given up some day
+            self._alarm.set(now + self._patience)
         try:
-            frame, exchange, event = self._connection.receive(data, monotonic())
+            received = self._connection.receive(data, now)
         except RemoteProtocolError as exc:
             if self._tap:
                 self._tap.refused(data, str(exc))
@@ -241,15 +252,22 @@ class Peer(Wire):
             self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
             self._serving.close()  # nobody will hear an answer
             return
+        frame, event = received.frame, received.event
         opened = open_payload(frame, event)
         if self._tap:
             endpoint, error = labels(opened)
-            self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)
+            self._tap.frame(IN, frame, data, received.exchange, endpoint=endpoint, error=error)
         if event is not None:
-            if not isinstance(frame, ServiceFrame) and frame.need_ack:
-                self._flush()  # before the application sees it
-            self._handle(event, opened)
-        self._flush()
+            if self._connection.has_output:
+                self._flush()  # an acknowledgement goes before the application sees anything
+            if type(event) is RequestReceived:
+                self._serving.request(event, _known(opened))
+            elif type(event) is ResponseReceived:
+                self._waiting.answered(event, opened)
+            else:
+                self._handle(event, opened)
+        if self._connection.has_output:
+            self._flush()
 
     def link_lost(self, code: int, reason: str) -> None:
         """The connection is gone: fail everything that waits."""
@@ -269,15 +287,17 @@ class Peer(Wire):
     # --- inside ----------------------------------------------------------------------------------------
 
     def _handle(self, event: Event, opened: Opened | None) -> None:
-        if isinstance(event, RequestReceived):
-            self._serving.request(event, _known(opened))
-        elif isinstance(event, ResponseReceived):
-            self._waiting.answered(event, opened)
-        elif isinstance(event, StreamChunk):
+        if type(event) is StreamChunk:
             self._inflow.push(event.frame.ref, event.frame)
         elif isinstance(event, MessageReceived):
             self._on_message(event, _known(opened))
-        elif isinstance(event, Acknowledged):
+        elif isinstance(event, StreamOpened):
+            self._serving.stream(event, _known(opened))
+        else:
+            self._handle_rare(event)
+
+    def _handle_rare(self, event: Event) -> None:
+        if isinstance(event, Acknowledged):
             self._waiting.acknowledged(event)
         elif isinstance(event, RequestFailed):
             self._waiting.failed(event)
@@ -285,8 +305,6 @@ class Peer(Wire):
             self._serving.cancel(event.ref)
         elif isinstance(event, PongReceived):
             self._waiting.pong(event)
-        elif isinstance(event, StreamOpened):
-            self._serving.stream(event, _known(opened))
         elif isinstance(event, StreamLost):
             self._inflow.lose(event.ref, StreamAborted(event.reason))
         elif isinstance(event, MessageRefused | StreamRefused):
@@ -314,6 +332,7 @@ class Peer(Wire):
         for event in self._connection.tick(monotonic()):
             self._handle(event, None)
         self._flush()
+        self._alarm.set(self._connection.next_deadline)
 
 
 def _known(opened: Opened | None) -> Opened:

@@ -37,6 +37,10 @@ Opened: TypeAlias = Envelope | BadEnvelope
 """A payload that was looked into."""
 
 
+_PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes, Reply))
+"""What handlers mostly return, and nobody can await: to ask is dear."""
+
+
 class UnknownEndpoint(FramehubError):
     """Nobody registered this name."""
 
@@ -58,10 +62,13 @@ class Serving:
         endpoints: Endpoints,
         name: Callable[[int], bytes],
         inflow: Inflow,
+        *,
+        recorded: bool,
     ) -> None:
         self.draining = False
         """Take nothing new."""
         self._peer = peer
+        self._recorded = recorded
         self._inflow = inflow
         self._connection = connection
         self._endpoints = endpoints
@@ -82,14 +89,15 @@ class Serving:
         try:
             outcome = self._call(opened, event, is_request=True)
         except BaseException as exc:  # a handler ends its own work, never ours
-            self._answer(ref, opened, exc, exchange)
-            return
-        if inspect.isawaitable(outcome):
+            outcome = exc
+        if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._answers[ref] = self._begin(
                 self._answer_later(ref, opened, outcome, exchange), outcome, exchange
             )
+        elif self._peer.has_room:
+            self._respond(ref, opened, outcome, exchange)
         else:
-            self._answer(ref, opened, outcome, exchange)
+            self._answer_in_turn(ref, opened, outcome, exchange)
 
     def message(self, event: MessageReceived, opened: Opened) -> None:
         """Deliver; what nobody takes is refused."""
@@ -101,7 +109,7 @@ class Serving:
         except BaseException:
             self._log_failure(opened, event.exchange)
             return
-        if inspect.isawaitable(outcome):
+        if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._begin(self._finish_later(opened, outcome, event.exchange), outcome, event.exchange)
 
     def stream(self, event: StreamOpened, opened: Opened) -> None:
@@ -162,36 +170,39 @@ class Serving:
         if self.draining:
             raise Stopping("stopping; nothing new is taken")
         name = self._name(event.exchange)
+        call: Call | RawCall
+        handler: Any
+        if isinstance(opened, Envelope):
+            handler = self._endpoints.find(opened.endpoint)
+            if handler is None:
+                raise UnknownEndpoint(opened.endpoint)
+            data, files = opened.data, event.frame.files
+            call = Call(
+                opened.endpoint,
+                self._peer,
+                None if data is UNSET else data,
+                unpack(files, opened) if files else {},
+                self._peer.user,
+                is_request,
+                name,
+            )
+        else:
+            handler = self._endpoints.raw
+            if handler is None:
+                raise opened
+            call = RawCall(
+                payload=event.frame.payload,
+                peer=self._peer,
+                files=dict(event.frame.files),
+                user=self._peer.user,
+                is_request=is_request,
+                conversation=name,
+            )
+        if not self._recorded:
+            return handler(call)
         token = current.set(name)
         try:
-            if isinstance(opened, Envelope):
-                handler = self._endpoints.find(opened.endpoint)
-                if handler is None:
-                    raise UnknownEndpoint(opened.endpoint)
-                return handler(
-                    Call(
-                        endpoint=opened.endpoint,
-                        peer=self._peer,
-                        data=None if opened.data is UNSET else opened.data,
-                        files=unpack(event.frame.files, opened),
-                        user=self._peer.user,
-                        is_request=is_request,
-                        exchange=name.hex(),
-                    )
-                )
-            raw = self._endpoints.raw
-            if raw is None:
-                raise opened
-            return raw(
-                RawCall(
-                    payload=event.frame.payload,
-                    peer=self._peer,
-                    files=dict(event.frame.files),
-                    user=self._peer.user,
-                    is_request=is_request,
-                    exchange=name.hex(),
-                )
-            )
+            return handler(call)
         finally:
             current.reset(token)
 
@@ -239,11 +250,8 @@ class Serving:
         if self._answers.pop(ref, None):
             self._respond(ref, opened, result, exchange)
 
-    def _answer(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
-        """Answer now, or when the peer has read what it was sent before."""
-        if self._peer.has_room:
-            self._respond(ref, opened, result, exchange)
-            return
+    def _answer_in_turn(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
+        """Answer when the peer has read what it was sent before."""
 
         async def known() -> Any:
             return result
@@ -264,10 +272,13 @@ class Serving:
                     raise TypeError(f"a raw handler returns bytes or None, not {type(result).__name__}")
                 self._peer.respond(ref, result or b"", endpoint=None)
                 return
-            reply = result if isinstance(result, Reply) else Reply(result)
-            payload, blobs = pack(opened.endpoint, reply.data, reply.files, error=reply.error)
-            error = None if reply.error is None else envelope.error_name(reply.error)
-            self._peer.respond(ref, payload, blobs, endpoint=opened.endpoint, error=error)
+            endpoint = opened.endpoint
+            if not isinstance(result, Reply):
+                self._peer.respond(ref, envelope.encode(endpoint, result), endpoint=endpoint)
+                return
+            payload, blobs = pack(endpoint, result.data, result.files, error=result.error)
+            error = None if result.error is None else envelope.error_name(result.error)
+            self._peer.respond(ref, payload, blobs, endpoint=endpoint, error=error)
         except Exception as exc:
             self._fail(ref, opened, exc, exchange)
 
@@ -336,10 +347,12 @@ def unpack(files: Files, opened: Envelope) -> dict[int, File]:
 
 def open_payload(frame: Frame, event: Event | None) -> Opened | None:
     """Look into the payload of a frame that can have one."""
-    if isinstance(event, MessageReceived):
+    if type(event) is MessageReceived:
         frame = event.frame
-    if isinstance(frame, ServiceFrame | BinaryFrame):
+    kind = type(frame)
+    if kind is BinaryFrame or kind is ServiceFrame:
         return None
+    assert not isinstance(frame, BinaryFrame | ServiceFrame)
     if not frame.payload:
         return BadEnvelope("the frame has no payload")
     try:

@@ -6,7 +6,9 @@ waits for a peer that does not read.
 
 import asyncio
 import logging
+import struct
 from collections.abc import Callable
+from random import getrandbits
 
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
@@ -19,6 +21,17 @@ HARD_BYTES = 1024 * 1024
 """Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
 MAX_FRAGMENTS = 1_024
 CLOSING_SECONDS = 1.0
+JOINED_BYTES = 16 * 1024
+"""Frames up to this are copied together and written at once; larger ones are never copied."""
+MASKED_BYTES = 1024
+"""The same on the client's side, where every byte has to be masked: beyond this picows does it faster."""
+
+_BINARY = WSMsgType.BINARY
+_HEADS = tuple(bytes((0x82, size)) for size in range(126))
+_LONG_HEAD = struct.Struct(">BBH")
+_SHORT_MASKED_HEAD = struct.Struct("<BBI")
+_LONG_MASKED_HEAD = struct.Struct("<BBBBI")
+_ONES = tuple(sum(1 << 32 * word for word in range(words)) for words in range(MASKED_BYTES // 4 + 1))
 
 quiet = logging.getLogger("framehub.websocket.picows")
 quiet.setLevel(logging.CRITICAL)
@@ -34,22 +47,44 @@ class WebSocketLink(WSListener):
         self._own = own
         self._max_bytes = max_bytes
         self._listening = listening
+        self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
         self._owner: LinkOwner | None = None
         self._transport: WSTransport | None = None
         self._fragments: list[bytes] = []
         self._fragment_bytes = 0
+        self._loop = asyncio.get_running_loop()
+        self._small: list[bytes] = []
+        self._small_bytes = 0
+        self._reading = False
+        self._scheduled = False
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
 
     # --- Link --------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> bool:
-        """Send one frame as one binary message."""
+        """Send one frame as one binary message; small ones of one pass of the loop go out together."""
         transport = self._transport
         if transport is None or self._closing:
             return False
-        transport.send(WSMsgType.BINARY, data)
-        self._guard()
+        size = len(data)
+        if size > self._joined_bytes:
+            self._write()
+            transport.send(_BINARY, data)
+            self._guard()
+            return True
+        small = self._small
+        if self._listening:
+            small.append(_HEADS[size] if size < 126 else _LONG_HEAD.pack(0x82, 126, size))
+            small.append(data)
+        else:
+            small.append(_masked(data))
+        self._small_bytes += size
+        if self._small_bytes > JOINED_BYTES:
+            self._write()
+        elif not self._reading and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._write_soon)
         return True
 
     def pause(self, why: str) -> None:
@@ -70,12 +105,13 @@ class WebSocketLink(WSListener):
         transport = self._transport
         if transport is None or self._closing:
             return
+        self._write()
         self._closing = (code, reason)
         transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
         # Read on: the peer's own close has to come through.
         self._pauses.clear()
         transport.underlying_transport.resume_reading()
-        asyncio.get_running_loop().call_later(CLOSING_SECONDS, transport.disconnect, False)
+        self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
 
     # --- picows ------------------------------------------------------------------------------------
 
@@ -87,18 +123,31 @@ class WebSocketLink(WSListener):
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One WebSocket frame: most often a whole message."""
+        self._reading = True
         kind = frame.msg_type
+        if kind is _BINARY and frame.fin and not self._fragments and not self._closing:
+            if frame.rsv1 or frame.rsv2 or frame.rsv3:
+                self._refuse_reserved()
+            else:
+                self._deliver(frame.get_payload_as_bytes())
+        else:
+            self._on_other(transport, frame, kind)
+        if frame.last_in_buffer:
+            self._reading = False
+            if self._small:
+                self._write()
+
+    def _on_other(self, transport: WSTransport, frame: WSFrame, kind: WSMsgType) -> None:
+        """What is not a whole binary message."""
         if kind == WSMsgType.CLOSE:
             self._on_close(transport, frame)
         elif self._closing:
             return
         elif frame.rsv1 or frame.rsv2 or frame.rsv3:
-            self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
+            self._refuse_reserved()
         elif kind == WSMsgType.BINARY:
             if self._fragments:
                 self.close(CloseCode.PROTOCOL_ERROR, "a message inside a message")
-            elif frame.fin:
-                self._deliver(frame.get_payload_as_bytes())
             else:
                 self._collect(frame)
         elif kind == WSMsgType.CONTINUATION:
@@ -107,6 +156,7 @@ class WebSocketLink(WSListener):
             else:
                 self.close(CloseCode.PROTOCOL_ERROR, "a continuation of nothing")
         elif kind == WSMsgType.PING:
+            self._write()
             transport.send_pong(frame.get_payload_as_bytes())
             self._guard()
         elif kind == WSMsgType.TEXT:
@@ -136,6 +186,23 @@ class WebSocketLink(WSListener):
             self._owner.link_ready()
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        """Write the small frames that wait, as one."""
+        if self._small:
+            assert self._transport is not None
+            self._transport.underlying_transport.write(b"".join(self._small))
+            self._small.clear()
+            self._small_bytes = 0
+            self._guard()
+
+    def _write_soon(self) -> None:
+        self._scheduled = False
+        if self._transport is not None:
+            self._write()
+
+    def _refuse_reserved(self) -> None:
+        self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
 
     def _deliver(self, message: bytes) -> None:
         assert self._owner is not None
@@ -175,3 +242,16 @@ class WebSocketLink(WSListener):
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_bytes:
             self.close(CloseCode.POLICY, "the peer does not read")
+
+
+def _masked(data: bytes) -> bytes:
+    """A client's binary message of up to ``MASKED_BYTES``, masked: for small ones big numbers are fast."""
+    size = len(data)
+    words = (size + 3) >> 2
+    key = getrandbits(32)
+    masked = int.from_bytes(data, "little") ^ key * _ONES[words]
+    if size < 126:
+        head = _SHORT_MASKED_HEAD.pack(0x82, 0x80 | size, key)
+    else:
+        head = _LONG_MASKED_HEAD.pack(0x82, 0xFE, size >> 8, size & 0xFF, key)
+    return head + masked.to_bytes(words << 2, "little")[:size]
