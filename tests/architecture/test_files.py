@@ -14,9 +14,11 @@ INDEX_OPTIONS = re.compile(r"^\s*(-i|--(extra-)?index-url|--find-links|-f|--trus
 
 
 def python_files(root: Path) -> list[Path]:
-    return [
+    found = [
         file for part in ("src", "tests", "benchmarks", "scripts") for file in (root / part).rglob("*.py")
     ]
+    # The benchmarks' peers have environments of their own, and what is in there is not ours.
+    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(root).parts)]
 
 
 def test_files_are_short_enough_to_read(root: Path) -> None:
