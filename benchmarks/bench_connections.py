@@ -38,12 +38,12 @@ def main(report: Report) -> None:
         server = processes.server(MFP, "serve")
         crowd = processes.client(MFP, "crowd", server.port)
         crowd.ask(do="open", count=FIRST)
-        crowd.ask(do="use", count=FIRST)
+        crowd.ask(do="use")
         alone = pings(crowd)
         base = server.rss()
         crowd.ask(do="open", count=count)
         opened = (server.rss() - base) / count / 1024
-        crowd.ask(do="use", count=count)
+        crowd.ask(do="use")
         used = (server.rss() - base) / count / 1024
         said = report.at_most(f"idle connection, one of {count:,}", used, KIB, "KiB")
         report.say(f"{'KiB a connection':40} {'KiB':>6}")

@@ -87,9 +87,12 @@ class Process:
         """The largest ``rss`` since ``reset_peak``."""
         return self._status("VmHWM")
 
-    def stop(self) -> None:
-        """End it."""
+    def kill(self) -> None:
+        """End it, at once."""
         self._process.kill()
+
+    def reap(self) -> None:
+        """Wait until it has ended."""
         self._process.communicate()
 
     def _line(self) -> str:
@@ -128,8 +131,11 @@ class Processes:
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        for process in reversed(self._all):
-            process.stop()
+        # All before any has time to complain about the others.
+        for process in self._all:
+            process.kill()
+        for process in self._all:
+            process.reap()
 
 
 class Contender(NamedTuple):

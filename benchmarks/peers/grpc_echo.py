@@ -27,6 +27,7 @@ async def serve() -> None:
 async def client(port: str) -> None:
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         method = channel.unary_unary(f"/{SERVICE}/{METHOD}")
+        assert await method(b"hello") == b"hello"
 
         async def act(order: Order) -> dict[str, Any]:
             data = bytes(order["size"])

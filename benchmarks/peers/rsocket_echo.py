@@ -46,6 +46,7 @@ async def client(port: str, over: str) -> None:
         transport = TransportAioHttpClient(f"ws://127.0.0.1:{port}/")
     provider = single_transport_provider(transport)
     async with RSocketClient(provider, keep_alive_period=LONG, max_lifetime_period=LONG) as peer:
+        assert (await peer.request_response(Payload(b"hello"))).data == b"hello"
 
         async def act(order: Order) -> dict[str, Any]:
             data = bytes(order["size"])

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from contextlib import AsyncExitStack
+from random import choice
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +16,8 @@ ENVELOPE_BYTES = 40
 """About what the envelope takes of the smallest calls, so that 64 bytes are 64 bytes."""
 PAUSE_SECONDS = 0.002
 """Between two timed requests: a user who clicks, not a load."""
+AT_ONCE = 50
+"""Connections that a crowd opens at the same time."""
 
 
 async def serve() -> None:
@@ -117,15 +120,14 @@ async def crowd(port: str) -> None:
             peers.append(await stack.enter_async_context(framehub.connect(f"ws://127.0.0.1:{port}/mfp")))
 
         async def act(order: Order) -> dict[str, Any]:
-            count = order["count"]
-            if order["do"] == "open":
-                for done in range(0, count, 50):
-                    await asyncio.gather(*(join() for _ in range(min(50, count - done))))
-            elif order["do"] == "use":
+            if order["do"] == "ping":
+                return {"waits": [await choice(peers).ping() for _ in range(order["count"])]}
+            if order["do"] == "use":
                 for peer in peers:
                     await peer.request("echo", "hello")
             else:
-                return {"waits": [await peer.ping() for peer in peers[:: max(1, len(peers) // count)]]}
+                for done in range(0, order["count"], AT_ONCE):
+                    await asyncio.gather(*(join() for _ in range(min(AT_ONCE, order["count"] - done))))
             return {"open": len(peers)}
 
         await obey(act)
