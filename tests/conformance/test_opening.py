@@ -167,8 +167,8 @@ class Sent:
         self.frames: list[bytes] = []
         self.code = 0
 
-    def send(self, data: bytes) -> bool:
-        self.frames.append(data)
+    def send(self, *pieces: bytes) -> bool:
+        self.frames.append(b"".join(pieces))
         return True
 
     def pause(self, why: str) -> None: ...

@@ -3,6 +3,7 @@
 from framehub.codes import Service
 from framehub.mfp.events import RequestCancelled, RequestReceived
 from framehub.mfp.frames import Files, RequestFrame, ResponseFrame
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
@@ -43,7 +44,8 @@ class Answering:
         outbox = self._outbox
         outbox.check_fits(payload, files)
         id_ = outbox.new_id()
-        outbox.send(ResponseFrame(id_, ref, payload, files, need_ack, checksum), exchange)
+        send = outbox.send_large if files or len(payload) > SMALL_BYTES else outbox.send
+        send(ResponseFrame(id_, ref, payload, files, need_ack, checksum), exchange)
         del self.working[ref]
         self._past.add(ref, exchange)
         return id_, exchange

@@ -5,6 +5,7 @@ from framehub.errors import LimitExceeded
 from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.events import RequestFailed, ResponseReceived
 from framehub.mfp.frames import Files, RequestFrame, ResponseFrame
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
@@ -39,7 +40,8 @@ class Asked:
         outbox.check_fits(payload, files)
         id_ = outbox.new_id()
         exchange = outbox.new_exchange()
-        outbox.send(RequestFrame(id_, payload, files, need_ack, checksum), exchange)
+        send = outbox.send_large if files or len(payload) > SMALL_BYTES else outbox.send
+        send(RequestFrame(id_, payload, files, need_ack, checksum), exchange)
         self.waiting[id_] = exchange
         self._deadlines.add(id_, deadline)
         return id_, exchange

@@ -65,8 +65,8 @@ class Connection:
 
     # --- what the peer sends ---------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Received:
-        """Take one frame.
+    def receive(self, data: bytes | memoryview, now: float) -> Received:
+        """Take one frame; nothing of it is referred to afterwards.
 
         Raises:
             MalformedFrame: these bytes are no frame.

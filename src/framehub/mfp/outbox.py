@@ -7,7 +7,7 @@ from msgspec import Struct
 from framehub.codes import Service
 from framehub.errors import ConnectionClosed, LimitExceeded
 from framehub.ids import Ids
-from framehub.mfp import codec
+from framehub.mfp.encoder import encode, encode_apart
 from framehub.mfp.frames import Files, Frame, ServiceFrame
 from framehub.mfp.settings import Settings
 
@@ -15,11 +15,16 @@ FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
 
 
 class Outgoing(Struct, frozen=True, gc=False):
-    """One frame of ours, ready to send."""
+    """One frame of ours, ready to send: in one piece, or in several that stand one behind the other."""
 
-    data: bytes
+    pieces: tuple[bytes, ...]
     frame: Frame
     exchange: int
+
+    @property
+    def data(self) -> bytes:
+        """All of it as one."""
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
 
 
 class Outbox:
@@ -55,7 +60,13 @@ class Outbox:
         """
         if self.closed:
             raise ConnectionClosed
-        self.frames.append(Outgoing(codec.encode(frame, self._settings.checksums), frame, exchange))
+        self.frames.append(Outgoing((encode(frame, self._settings.checksums),), frame, exchange))
+
+    def send_large(self, frame: Frame, exchange: int) -> None:
+        """The same of a frame that may be worth not being copied."""
+        if self.closed:
+            raise ConnectionClosed
+        self.frames.append(Outgoing(encode_apart(frame, self._settings.checksums), frame, exchange))
 
     def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
         """Queue a service frame."""

@@ -60,7 +60,7 @@ class Telling:
             checksum=checksum,
         )
         exchange = self._outbox.new_exchange()
-        self._outbox.send(frame, exchange)
+        self._outbox.send_large(frame, exchange)
         if expected:
             self._sets[id_] = (exchange, set(expected))
         elif streaming:
@@ -125,7 +125,7 @@ class Telling:
             need_ack=need_ack,
             checksum=checksum,
         )
-        self._outbox.send(frame, exchange)
+        self._outbox.send_large(frame, exchange)
         return id_
 
     def give_up(self, ref: int) -> bool:

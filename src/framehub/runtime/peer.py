@@ -235,7 +235,7 @@ class Peer(Wire):
 
     # --- what the link says ----------------------------------------------------------------------------
 
-    def frame_received(self, data: bytes) -> None:
+    def frame_received(self, data: bytes | memoryview) -> None:
         """Take one frame from the link."""
         if self.closed.done():
             return
@@ -246,7 +246,7 @@ class Peer(Wire):
             received = self._connection.receive(data, now)
         except RemoteProtocolError as exc:
             if self._tap:
-                self._tap.refused(data, str(exc))
+                self._tap.refused(bytes(data), str(exc))
             self._flush()
             bad_sum = isinstance(exc, ChecksumFailed)
             self._link.close(CloseCode.BAD_CHECKSUM if bad_sum else CloseCode.PROTOCOL_ERROR, str(exc))
@@ -256,7 +256,7 @@ class Peer(Wire):
         opened = open_payload(frame, event)
         if self._tap:
             endpoint, error = labels(opened)
-            self._tap.frame(IN, frame, data, received.exchange, endpoint=endpoint, error=error)
+            self._tap.frame(IN, frame, bytes(data), received.exchange, endpoint=endpoint, error=error)
         if event is not None:
             if self._connection.has_output:
                 self._flush()  # an acknowledgement goes before the application sees anything

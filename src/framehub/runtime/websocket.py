@@ -13,6 +13,7 @@ from random import getrandbits
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
@@ -29,6 +30,8 @@ MASKED_BYTES = 1024
 _BINARY = WSMsgType.BINARY
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
+_LONGEST_HEAD = struct.Struct(">BBQ")
+_ROOM_FOR_HEAD = bytes(14)
 _SHORT_MASKED_HEAD = struct.Struct("<BBI")
 _LONG_MASKED_HEAD = struct.Struct("<BBBBI")
 _ONES = tuple(sum(1 << 32 * word for word in range(words)) for words in range(MASKED_BYTES // 4 + 1))
@@ -62,16 +65,15 @@ class WebSocketLink(WSListener):
 
     # --- Link --------------------------------------------------------------------------------------
 
-    def send(self, data: bytes) -> bool:
+    def send(self, *pieces: bytes) -> bool:
         """Send one frame as one binary message; small ones of one pass of the loop go out together."""
         transport = self._transport
         if transport is None or self._closing:
             return False
+        data = pieces[0]
         size = len(data)
-        if size > self._joined_bytes:
-            self._write()
-            transport.send(_BINARY, data)
-            self._guard()
+        if size > self._joined_bytes or len(pieces) > 1:
+            self._send_large(transport, pieces)
             return True
         small = self._small
         if self._listening:
@@ -129,7 +131,8 @@ class WebSocketLink(WSListener):
             if frame.rsv1 or frame.rsv2 or frame.rsv3:
                 self._refuse_reserved()
             else:
-                self._deliver(frame.get_payload_as_bytes())
+                large = frame.payload_size > SMALL_BYTES
+                self._deliver(frame.get_payload_as_memoryview() if large else frame.get_payload_as_bytes())
         else:
             self._on_other(transport, frame, kind)
         if frame.last_in_buffer:
@@ -187,6 +190,19 @@ class WebSocketLink(WSListener):
 
     # --- inside ------------------------------------------------------------------------------------
 
+    def _send_large(self, transport: WSTransport, pieces: tuple[bytes, ...]) -> None:
+        """Nothing is copied on the listening side; on the other every byte is, once, to be masked."""
+        self._write()
+        if len(pieces) == 1:
+            transport.send(_BINARY, pieces[0])
+        elif self._listening:
+            head = _LONGEST_HEAD.pack(0x82, 127, sum(map(len, pieces)))
+            transport.underlying_transport.writelines([head, *pieces])
+        else:
+            buffer = bytearray().join((_ROOM_FOR_HEAD, *pieces))
+            transport.send_reuse_external_bytearray(_BINARY, buffer, len(_ROOM_FOR_HEAD))
+        self._guard()
+
     def _write(self) -> None:
         """Write the small frames that wait, as one."""
         if self._small:
@@ -204,7 +220,7 @@ class WebSocketLink(WSListener):
     def _refuse_reserved(self) -> None:
         self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
 
-    def _deliver(self, message: bytes) -> None:
+    def _deliver(self, message: bytes | memoryview) -> None:
         assert self._owner is not None
         try:
             self._owner.frame_received(message)

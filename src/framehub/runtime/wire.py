@@ -148,7 +148,7 @@ class Wire:
         tap = self._tap
         send = self._link.send
         for out in self._connection.drain():
-            if send(out.data) and tap:
+            if send(*out.pieces) and tap:
                 tap.frame(
                     OUT, out.frame, out.data, out.exchange, endpoint=endpoint, error=error, parent=parent
                 )

@@ -53,8 +53,8 @@ class Wire(MemoryLink):
         super().__init__()
         self.sent: list[Frame] = []
 
-    def send(self, data: bytes) -> bool:
-        self.sent.append(codec.decode(data))
+    def send(self, *pieces: bytes) -> bool:
+        self.sent.append(codec.decode(b"".join(pieces)))
         return True
 
     @property

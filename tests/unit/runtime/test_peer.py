@@ -252,8 +252,8 @@ async def test_a_response_nobody_waits_for_is_answered_unknown() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
     peer = Peer(Settings(), Wire(), Endpoints(), link_id=bytes(8))
@@ -273,8 +273,8 @@ async def test_bare_payloads_reach_the_raw_handler() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
     peer = Peer(Settings(), Wire(), app, link_id=bytes(8), user=3)

@@ -95,8 +95,8 @@ def wired(app: Endpoints) -> tuple[Peer, list[bytes]]:
     class Wire:
         full = False
 
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
         def pause(self, why: str) -> None: ...
