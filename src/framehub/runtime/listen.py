@@ -160,6 +160,7 @@ class Listener:
             lambda link: self._own(link, settings, greet=name is not None),
             max_bytes=settings.max_frame_bytes,
             listening=True,
+            patience=settings.progress_timeout,
         )
         headers = {"Sec-WebSocket-Protocol": name} if name else None
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)

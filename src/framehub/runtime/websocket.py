@@ -15,12 +15,15 @@ from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.progress import Progress, Watched
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
 """Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
 HARD_BYTES = 1024 * 1024
 """Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
 MAX_FRAGMENTS = 1_024
+MAX_CONTROLS = 100
+"""Control frames of the peer in a second."""
 CLOSING_SECONDS = 1.0
 JOINED_BYTES = 16 * 1024
 """Frames up to this are copied together and written at once; larger ones are never copied."""
@@ -44,7 +47,12 @@ class WebSocketLink(WSListener):
     """One WebSocket; made before the handshake ends, owned once it has."""
 
     def __init__(
-        self, own: Callable[["WebSocketLink"], LinkOwner], *, max_bytes: int, listening: bool
+        self,
+        own: Callable[["WebSocketLink"], LinkOwner],
+        *,
+        max_bytes: int,
+        listening: bool,
+        patience: float = 30.0,
     ) -> None:
         super().__init__()
         self._own = own
@@ -62,6 +70,11 @@ class WebSocketLink(WSListener):
         self._scheduled = False
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
+        self._progress = Progress(patience, self._too_slow)
+        self._completed = False
+        self._tail = 0
+        self._controls = 0
+        self._controls_since = 0.0
 
     # --- Link --------------------------------------------------------------------------------------
 
@@ -100,6 +113,7 @@ class WebSocketLink(WSListener):
         if why in self._pauses:
             self._pauses.remove(why)
             if not self._pauses and self._transport:
+                self._progress.forgive()
                 self._transport.underlying_transport.resume_reading()
 
     def close(self, code: int, reason: str) -> None:
@@ -120,7 +134,12 @@ class WebSocketLink(WSListener):
     def on_ws_connected(self, transport: WSTransport) -> None:
         """The handshake is done."""
         self._transport = transport
-        transport.underlying_transport.set_write_buffer_limits(high=SOFT_BYTES)
+        socket_ = transport.underlying_transport
+        socket_.set_write_buffer_limits(high=SOFT_BYTES)
+        if self._listening:
+            parser = socket_.get_protocol()
+            assert isinstance(parser, asyncio.BufferedProtocol)
+            socket_.set_protocol(Watched(parser, self._came))
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -137,6 +156,7 @@ class WebSocketLink(WSListener):
             self._on_other(transport, frame, kind)
         if frame.last_in_buffer:
             self._reading = False
+            self._tail = frame.tail_size
             if self._small:
                 self._write()
 
@@ -159,15 +179,19 @@ class WebSocketLink(WSListener):
             else:
                 self.close(CloseCode.PROTOCOL_ERROR, "a continuation of nothing")
         elif kind == WSMsgType.PING:
+            self._count_control()
             self._write()
             transport.send_pong(frame.get_payload_as_bytes())
             self._guard()
+        elif kind == WSMsgType.PONG:
+            self._count_control()
         elif kind == WSMsgType.TEXT:
             self.close(CloseCode.UNSUPPORTED, "text messages carry no MFP")
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The socket is gone."""
         self._transport = None
+        self._progress.stop()
         code, reason = self._closing or (1006, "the connection was lost")
         handshake = transport.close_handshake
         if self._closing is None and handshake is not None and handshake.sent is not None:
@@ -220,8 +244,28 @@ class WebSocketLink(WSListener):
     def _refuse_reserved(self) -> None:
         self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
 
+    def _came(self, size: int) -> None:
+        """So many bytes were read, and what was whole of them has been taken."""
+        completed, self._completed = self._completed, False
+        unfinished = not completed or self._tail > 0 or bool(self._fragments)
+        self._progress.read(size, completed=completed, unfinished=unfinished)
+
+    def _too_slow(self) -> None:
+        self.close(CloseCode.POLICY, "a message takes too long to come")
+
+    def _count_control(self) -> None:
+        """Pings and pongs are free, up to a point."""
+        self._completed = not self._fragments
+        now = self._loop.time()
+        if now - self._controls_since >= 1.0:
+            self._controls_since, self._controls = now, 0
+        self._controls += 1
+        if self._controls > MAX_CONTROLS:
+            self.close(CloseCode.POLICY, f"over {MAX_CONTROLS} control frames in a second")
+
     def _deliver(self, message: bytes | memoryview) -> None:
         assert self._owner is not None
+        self._completed = True
         try:
             self._owner.frame_received(message)
         except Exception:
