@@ -12,7 +12,7 @@ class Room:
         self.free = True
         """Whether a frame can go now, before nobody who waits."""
         self._takes = True
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._queue: deque[asyncio.Future[None]] | None = None  # made when first used: most never are
         self._calling = False
 
     async def turn(self) -> None:
@@ -20,6 +20,8 @@ class Room:
         if self.free:
             return
         called = self._loop.create_future()
+        if self._queue is None:
+            self._queue = deque()
         self._queue.append(called)
         self.free = False
         await called
