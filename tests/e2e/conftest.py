@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,6 +39,13 @@ def cli(tmp_path: Path) -> Cli:
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Start ``framehub serve ARGS``; its process and its URL. Whatever is still up at the end is ended."""
+    with serving(tmp_path) as start:
+        yield start
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Serve]:
+    """The same, for gateways that several tests share."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*args: str) -> tuple["subprocess.Popen[str]", str]:
@@ -46,7 +54,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=tmp_path,
+            cwd=folder,
             env=ENV,
         )
         started.append(process)
@@ -55,8 +63,10 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         assert line.startswith("ready "), process.communicate()
         return process, line.split("mfp=")[1].split()[0]
 
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
+    try:
+        yield start
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
