@@ -1,9 +1,13 @@
 """The installed command line, in processes of its own."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,3 +74,12 @@ def serving(folder: Path) -> Iterator[Serve]:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             process.communicate()
+
+
+def wait_for_read(pid: int) -> None:
+    """Until the process has read what is in its stdin."""
+    until = time.monotonic() + 20
+    with Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as pipe:
+        while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
+            assert time.monotonic() < until
+            time.sleep(0.02)

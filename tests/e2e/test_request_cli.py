@@ -1,21 +1,17 @@
 """``framehub request`` against a gateway in a process of its own."""
 
-import fcntl
 import hashlib
 import json
 import signal
 import socket
-import struct
 import subprocess
-import termios
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .conftest import ENV, FRAMEHUB, Cli, Serve, serving
+from .conftest import ENV, FRAMEHUB, Cli, Serve, serving, wait_for_read
 
 APP = """
 from framehub import Call, EndpointError, Endpoints, File, Reply
@@ -236,15 +232,6 @@ def test_ctrl_c_ends_it_even_while_stdin_is_silent(serve: Serve) -> None:
             assert process.stderr is not None
             assert process.stderr.read() == b"\nAborted!\n"
             assert process.wait(10) == 1
-
-
-def wait_for_read(pid: int) -> None:
-    """Until the process has read what is in its stdin."""
-    until = time.monotonic() + 20
-    with Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as pipe:
-        while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
-            assert time.monotonic() < until
-            time.sleep(0.02)
 
 
 def test_the_samples_receipt_is_right(serve: Serve, cli: Cli, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ENV, FRAMEHUB, Cli, Serve, serving
+from .conftest import ENV, FRAMEHUB, Cli, Serve, serving, wait_for_read
 
 APP = """
 import asyncio
@@ -99,6 +99,24 @@ def test_what_goes_wrong_is_one_line(
     assert (done.returncode, done.stdout) == (code, "")
     assert why in done.stderr
     assert re.fullmatch(f"({SUMMARY.pattern})?Error: .*\n", done.stderr)
+
+
+def test_a_gateway_that_goes_away_is_noticed_while_stdin_is_silent(serve: Serve) -> None:
+    gateway, url = serve("--app", "framehub.gateway.sample:endpoints", "--no-journal")
+    with subprocess.Popen(
+        [FRAMEHUB, "stream", "files.upload", "--url", url],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENV,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"begun")
+        process.stdin.flush()
+        wait_for_read(process.pid)
+        gateway.kill()
+        assert process.stderr is not None
+        assert process.stderr.read().startswith(b"Error: connection closed (1006")
+        assert process.wait(10) == 1
 
 
 def test_on_a_terminal_there_is_a_bar(url: str, tmp_path: Path) -> None:

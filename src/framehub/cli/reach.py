@@ -20,7 +20,7 @@ from framehub.mfp.settings import Settings
 
 DEFAULT_URL = "ws://127.0.0.1:7400/mfp"
 STDIN = "-"
-_LOOK_SECONDS = 0.2
+_LOOK_MS = 200
 """How often a read that waits for input looks whether it is still wanted."""
 
 
@@ -111,11 +111,13 @@ class Input:
         self._file = file
         self._told = told
         self._stopped = False
+        self._ready = select.poll()
+        self._ready.register(file, select.POLLIN)
 
     def read(self, size: int) -> bytes:
         """What is there now, at most ``size`` bytes; none at the end."""
         while not self._stopped:
-            if select.select([self._file], [], [], _LOOK_SECONDS)[0]:
+            if self._ready.poll(_LOOK_MS):
                 data = os.read(self._file.fileno(), size)
                 self._told(len(data))
                 return data

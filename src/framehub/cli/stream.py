@@ -93,6 +93,7 @@ async def _stream(
         mine.on(wait)(lambda call: _keep(answer, call))
     try:
         async with connect(**where, endpoints=mine) as peer:
+            peer.closed.add_done_callback(lambda _: _stop(inputs))  # nobody is there to send to
             async with peer.stream(endpoint, data) as out:
                 for key, source in enumerate(inputs):
                     await out.write(source, key=key)
@@ -104,8 +105,12 @@ async def _stream(
     except StreamAborted:
         raise StreamAborted(f"{endpoint}: the other side does not take it, or no more of it") from None
     finally:
-        for source in inputs:
-            source.stop()
+        _stop(inputs)
+
+
+def _stop(inputs: Sequence[Input]) -> None:
+    for source in inputs:
+        source.stop()
 
 
 async def _arrived(peer: Peer, timeout: float) -> None:
