@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.report import Report
 
 HERE = Path(__file__).parent
-GROUPS = {"mfp": ("codec", "requests", "peers", "stream", "connections", "websockets")}
+GROUPS = {"mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets")}
 """Parts of the whole, by one name each."""
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
         StreamAborted,
     )
     from framehub.mfp.settings import Settings
-    from framehub.runtime.calls import Call, File, RawCall, Reply
+    from framehub.runtime.calls import Call, RawCall, Reply
     from framehub.runtime.connect import connect
     from framehub.runtime.endpoints import Endpoints
+    from framehub.runtime.files import File
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
     from framehub.runtime.streams import Chunk, InStream, OutStream
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Settings": "mfp.settings",
     "Call": "runtime.calls",
-    "File": "runtime.calls",
+    "File": "runtime.files",
     "RawCall": "runtime.calls",
     "Reply": "runtime.calls",
     "connect": "runtime.connect",

@@ -1,6 +1,9 @@
 """README and guides: what they print as code runs as printed."""
 
+import json
+import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -49,7 +52,7 @@ def test_the_readmes_commands_exist() -> None:
     from framehub.cli.main import COMMANDS
 
     named = set(re.findall(r"framehub (\w+)", (ROOT / "README.md").read_text()))
-    assert named & set(COMMANDS) >= {"serve", "demo", "decode", "encode", "journal", "pipeline", "story"}
+    assert named & set(COMMANDS) == set(COMMANDS)
 
 
 def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
@@ -58,7 +61,7 @@ def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
     (port,) = re.findall(r"127\.0\.0\.1:(\d+)", found[1][1])
     for name, body in found:
         (tmp_path / name).write_text(body)
-    serve, send = (body.split() for _, body in blocks(page, "sh"))
+    serve, send, again = (shlex.split(body) for _, body in blocks(page, "sh"))
     serve = [re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", word) for word in serve]
     content = bytes(range(256)) * 40_000
     (tmp_path / send[2]).write_bytes(content)
@@ -67,14 +70,26 @@ def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
         assert gateway.stdout is not None
         assert gateway.stdout.readline().startswith("ready")
         said = python(tmp_path / send[1], *send[2:])
+        told = subprocess.run(
+            [FRAMEHUB, *again[1:]],
+            cwd=tmp_path,
+            env={**os.environ, "FRAMEHUB_URL": f"ws://127.0.0.1:{port}/mfp"},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
     finally:
         gateway.send_signal(signal.SIGTERM)
         gateway.communicate(timeout=20)
     assert gateway.returncode == 0
     assert said.startswith("big.bin is stored as ")
-    (stored,) = (tmp_path / "uploads").iterdir()
-    assert stored.name == said.split()[-1]
-    assert stored.read_bytes() == content
+    stored = json.loads(told.stdout)
+    assert stored["token"] == "t1"
+    assert {file.name for file in (tmp_path / "uploads").iterdir()} == {said.split()[-1], stored["as"]}
+    assert all(file.read_bytes() == content for file in (tmp_path / "uploads").iterdir())
+    (tmp_path / "me.png").write_bytes(bytes(1000))
+    assert python(tmp_path / "attach.py") == "{'me.png': 1000, 'note.txt': 5}\n"
+    assert [(tmp_path / f"picture-{key}").stat().st_size for key in (0, 1)] == [1000, 5]
 
 
 @pytest.mark.spark

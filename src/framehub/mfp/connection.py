@@ -7,6 +7,8 @@ each frame in or out is labelled with the exchange it belongs to (0: it refers t
 What the peer may not do raises ``RemoteProtocolError``: the connection cannot be trusted any more.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from framehub.codes import Service
@@ -186,9 +188,9 @@ class Connection:
         """The peer told how large a frame it takes: send none that is larger."""
         self._outbox.max_frame_bytes = max(64, min(self._outbox.max_frame_bytes, frame_bytes))
 
-    def check_fits(self, payload: bytes, files: Files = ()) -> None:
-        """Raise ``LimitExceeded`` for what no frame to this peer can carry."""
-        self._outbox.check_fits(payload, files)
+    def check_sizes(self, payload: int, files: Sequence[int]) -> None:
+        """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
+        self._outbox.check_sizes(payload, files)
 
     # --- what the owner sends --------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Frames on their way out: ids, limits, bytes, and the exchange each belongs to (spec/mfp.md, 8.1). Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -82,19 +82,35 @@ class Outbox:
         if not files and not expected and size <= self.max_frame_bytes:
             return
         if files or expected:
-            count = len(files) or len(expected)
-            if count > self._settings.max_files:
-                raise LimitExceeded(
-                    "files of one message", allowed=self._settings.max_files, got=count, hint="max_files"
-                )
+            self._check_count(len(files) or len(expected))
             size += sum(len(blob) + 8 for _, blob in files) + 4 * len(expected)
         if size > self.max_frame_bytes:
+            raise self._too_big(size)
+
+    def check_sizes(self, payload: int, files: Sequence[int]) -> None:
+        """The same by sizes alone, for files that nobody has read yet.
+
+        Raises:
+            LimitExceeded: as ``check_fits`` does.
+        """
+        self._check_count(len(files))
+        size = payload + FRAME_OVERHEAD + sum(files) + 8 * len(files)
+        if size > self.max_frame_bytes:
+            raise self._too_big(size)
+
+    def _check_count(self, files: int) -> None:
+        if files > self._settings.max_files:
             raise LimitExceeded(
-                "bytes of one frame",
-                allowed=self.max_frame_bytes,
-                got=size,
-                hint="max_frame_bytes; send bigger things as a stream",
+                "files of one message", allowed=self._settings.max_files, got=files, hint="max_files"
             )
+
+    def _too_big(self, size: int) -> LimitExceeded:
+        return LimitExceeded(
+            "bytes of one frame",
+            allowed=self.max_frame_bytes,
+            got=size,
+            hint="max_frame_bytes; send bigger things as a stream",
+        )
 
     def drain(self) -> list[Outgoing]:
         """Take everything that waits, in order."""

@@ -1,27 +1,14 @@
-"""What handlers are given and give back: ``Call``, ``Reply``, ``File``."""
+"""What handlers are given and give back: ``Call``, ``Reply``."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from framehub.runtime.files import File
+
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
-
-
-class File(Struct, frozen=True):
-    """Bytes with a name and a media type, attached to a message, request or response."""
-
-    data: bytes
-    name: str = ""
-    type: str = ""
-
-    @classmethod
-    def read(cls, path: str | Path, *, type: str = "") -> "File":  # noqa: A002
-        """A file from disk, under its own name."""
-        path = Path(path)
-        return cls(path.read_bytes(), path.name, type)
 
 
 class Reply(Struct, frozen=True):

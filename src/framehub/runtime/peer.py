@@ -44,8 +44,9 @@ from framehub.mfp.events import (
 from framehub.mfp.negotiation import HELLO
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import File, Reply
+from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File, all_read, load, read_all, sizes
 from framehub.runtime.link import Link
 from framehub.runtime.serving import Opened, Serving, labels, open_payload, pack
 from framehub.runtime.streams import Inflow, OutStream
@@ -122,11 +123,15 @@ class Peer(Wire):
             RequestAborted: the peer will not answer.
             ConnectionClosed: the connection ended first.
             LimitExceeded: too big for one frame, or too many requests wait.
+            OSError: a file cannot be read; nothing was sent.
         """
-        payload, blobs = pack(endpoint, data, files)
         connection = self._connection
         now = monotonic()
         until = now + (connection.settings.request_timeout if timeout is None else timeout)
+        if files and not all_read(files):
+            files = await self._load(endpoint, data, files, until - now)
+            now = monotonic()
+        payload, blobs = pack(endpoint, data, files)
         if not self._room.free or self.closed.done():
             await self._writable(until)
             now = monotonic()
@@ -162,14 +167,20 @@ class Peer(Wire):
 
         Raises:
             RequestTimeout: it could not be sent, or was not acknowledged, in ``timeout`` seconds.
+            LimitExceeded: too big for one frame.
+            OSError: a file cannot be read; nothing was sent.
         """
-        payload, blobs = pack(endpoint, data, files)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) as limit:
+                if files and not all_read(files):
+                    files = await load(self._connection, endpoint, data, files)
+                payload, blobs = pack(endpoint, data, files)
                 await self._writable()
                 id_ = self._connection.message(payload, blobs, need_ack=ack, checksum=self._checksum)
                 await self._sent(id_, ack=ack, endpoint=endpoint)
         except TimeoutError:
+            if not limit.expired():
+                raise  # a file system's
             raise RequestTimeout(f"not taken in {timeout:g} s") from None
 
     async def announce(
@@ -177,24 +188,30 @@ class Peer(Wire):
     ) -> None:
         """Tell ``endpoint`` something whose files follow, each in a frame of its own.
 
-        With ``ack`` each file is acknowledged before the next one goes.
+        With ``ack`` each file is acknowledged before the next one goes. A file on disk is read when its turn
+        comes: one is in memory at a time.
 
         Raises:
             RequestAborted: the peer said that it does not take this message.
+            LimitExceeded: a file is too big for one frame; nothing was sent.
+            OSError: a file cannot be read. Found out before anything is sent, or else the message is aborted.
         """
+        on_disk = not all_read(files)
+        found = await sizes(files) if on_disk else [len(file.data) for file in files.values()]
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
-        for file in files.values():
-            self._connection.check_fits(file.data)
+        for size in found:
+            self._connection.check_sizes(size, ())
         await self._writable()
         ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
         try:
             await self._sent(ref, ack=ack, endpoint=endpoint)
             for key, file in files.items():
+                blob = await self._blob(file)
                 await self._writable()
                 if not self._connection.is_telling(ref):
                     raise RequestAborted("the peer does not take this message")
-                id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
+                id_ = self._connection.file(ref, key, blob, need_ack=ack, checksum=self._checksum)
                 await self._sent(id_, ack=ack, about=ref)
         except BaseException:
             self.give_up(ref)
@@ -311,6 +328,23 @@ class Peer(Wire):
             self._waiting.refused(event)
         elif isinstance(event, MessageLost):
             log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
+
+    async def _load(
+        self, endpoint: str, data: Any, files: Mapping[int, File], seconds: float
+    ) -> Mapping[int, File]:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await load(self._connection, endpoint, data, files)
+        except TimeoutError:
+            if not limit.expired():
+                raise  # a file system's
+            raise RequestTimeout(f"the files could not be read in {seconds:g} s") from None
+
+    async def _blob(self, file: File) -> bytes:
+        if isinstance(file.source, bytes):
+            return file.source
+        (read,) = (await read_all({0: file}, most=self._connection.settings.max_frame_bytes)).values()
+        return read.data
 
     def _on_message(self, event: MessageReceived, opened: Opened) -> None:
         if self._expects_hello and isinstance(opened, Envelope) and opened.endpoint == HELLO:

@@ -18,8 +18,9 @@ from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
 from framehub.mfp.events import Event, MessageReceived, RequestReceived, StreamOpened
 from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
-from framehub.runtime.calls import Call, File, RawCall, Reply
+from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
+from framehub.runtime.files import File, all_read, load
 from framehub.runtime.streams import Inflow, InStream
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Serving:
         self._handlers: set[asyncio.Task[None]] = set()
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.Lock()
 
     @property
     def running(self) -> int:
@@ -94,7 +96,7 @@ class Serving:
             self._answers[ref] = self._begin(
                 self._answer_later(ref, opened, outcome, exchange), outcome, exchange
             )
-        elif self._peer.has_room:
+        elif self._peer.has_room and not (isinstance(outcome, Reply) and not all_read(outcome.files)):
             self._respond(ref, opened, outcome, exchange)
         else:
             self._answer_in_turn(ref, opened, outcome, exchange)
@@ -246,12 +248,29 @@ class Serving:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
             result = exc
+        if isinstance(result, Reply) and not all_read(result.files):
+            await self._answer_with_files(ref, opened, result, exchange)
+            return
         await self._peer.room()
         if self._answers.pop(ref, None):
             self._respond(ref, opened, result, exchange)
 
+    async def _answer_with_files(self, ref: int, opened: Opened, reply: Reply, exchange: int) -> None:
+        """Answer with files that are still to be read: one answer at a time, for they wait in memory."""
+        endpoint = opened.endpoint if isinstance(opened, Envelope) else NO_ENVELOPE
+        result: Reply | Exception
+        async with self._reading:
+            try:
+                files = await load(self._connection, endpoint, reply.data, reply.files, error=reply.error)
+                result = Reply(reply.data, files, reply.error)
+            except Exception as exc:
+                result = exc
+            await self._peer.room()
+            if self._answers.pop(ref, None):
+                self._respond(ref, opened, result, exchange)
+
     def _answer_in_turn(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
-        """Answer when the peer has read what it was sent before."""
+        """Answer when the peer has read what it was sent before, and we what is to be sent."""
 
         async def known() -> Any:
             return result

@@ -17,8 +17,9 @@ from framehub.errors import (
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import Call, File, RawCall, Reply
+from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.memory import MemoryLink, pair
 from framehub.runtime.peer import Peer
 

@@ -78,7 +78,7 @@ async def test_words_are_sent_as_their_bytes() -> None:
     taker = Taker()
     client, _ = pair(theirs=taker.app)
     async with client.stream("up") as out:
-        await out.write(memoryview(b"abcdefgh").cast("I"))  # type: ignore[arg-type]
+        await out.write(memoryview(b"abcdefgh").cast("I"))
     await until(lambda: taker.ends)
     assert taker.data == b"abcdefgh"
 
