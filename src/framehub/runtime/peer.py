@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET
 
@@ -97,6 +97,11 @@ class Peer(Wire):
         """The connection's name in the journal of the node that listens."""
         told = self.hello.get("link") if self.hello else None
         return told if isinstance(told, str) and _LINK.fullmatch(told) else self.link_id.hex()
+
+    @property
+    def state(self) -> Literal["open", "closed"]:
+        """Whether the connection is there; ``connect(reconnect=True)`` knows ``connecting`` too."""
+        return "closed" if self.closed.done() else "open"
 
     @property
     def pending(self) -> int:
