@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import trustme
 
 ROOT = Path(__file__).parents[2]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
@@ -90,6 +91,20 @@ def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
     (tmp_path / "me.png").write_bytes(bytes(1000))
     assert python(tmp_path / "attach.py") == "{'me.png': 1000, 'note.txt': 5}\n"
     assert [(tmp_path / f"picture-{key}").stat().st_size for key in (0, 1)] == [1000, 5]
+
+
+def test_the_transports_guide_prints_what_it_says(tmp_path: Path) -> None:
+    page = "docs/guides/transports.md"
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "server.pem")
+    certificate.private_key_pem.write_to_path(tmp_path / "server.key")
+    programs, promises = blocks(page, "python"), blocks(page, "text")
+    assert len(programs) == len(promises) == 3
+    for (name, body), (_, promised) in zip(programs, promises, strict=True):
+        (tmp_path / name).write_text(body)
+        assert python(tmp_path / name) == promised
 
 
 @pytest.mark.spark
