@@ -59,6 +59,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._flushes = False
+        self._receiving = False
         self._clock: asyncio.TimerHandle | None = None
         self._axe: asyncio.TimerHandle | None = None
 
@@ -73,7 +74,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._out_bytes += len(data) + _SIZE.size
         if self._out_bytes >= JOIN_BYTES:
             self._flush()
-        elif not self._flushes:
+        elif not self._flushes and not self._receiving:
             self._flushes = True
             self._loop.call_soon(self._flush_soon)
         return True
@@ -122,9 +123,10 @@ class ByteStreamLink(asyncio.Protocol):
         if self._pauses or self._unread:
             self._unread += data
             return
+        self._receiving = True
         self._receive(data)
-        if self._out:
-            self._flush()
+        self._receiving = False
+        self._flush()
 
     def eof_received(self) -> None:
         """The peer has ended it; so do we."""
