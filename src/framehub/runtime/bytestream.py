@@ -13,10 +13,12 @@ from typing import Final, cast
 import aiofastnet
 
 from framehub.codes import CloseCode
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.settings import Settings
 from framehub.runtime.accept import Acceptor, Arrival
 from framehub.runtime.address import Address
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
 
@@ -47,31 +49,31 @@ class ByteStreamLink(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._own = own
         self._max_bytes = max_bytes
-        self._patience = patience
         self._listening = listening
         self._owner: LinkOwner | None = None
         self._transport: asyncio.Transport | None = None
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._begun = bytearray()  # a frame whose rest is still to come
-        self._begun_at = 0.0
         self._unread = b""  # what came before we were told to pause, and was not looked at
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._flushes = False
         self._receiving = False
-        self._clock: asyncio.TimerHandle | None = None
+        self._delivered = False
+        self._progress = Progress(patience, self._too_slow)
         self._axe: asyncio.TimerHandle | None = None
 
     # --- Link --------------------------------------------------------------------------------------
 
-    def send(self, data: bytes) -> bool:
+    def send(self, *pieces: bytes) -> bool:
         """Send one frame, together with all others of this turn of the loop."""
         if self._closing is not None or self._transport is None:
             return False
-        self._out.append(_SIZE.pack(len(data)))
-        self._out.append(data)
-        self._out_bytes += len(data) + _SIZE.size
+        size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
+        self._out.append(_SIZE.pack(size))
+        self._out += pieces
+        self._out_bytes += _SIZE.size + size
         if self._out_bytes >= JOIN_BYTES:
             self._flush()
         elif not self._flushes and not self._receiving:
@@ -83,6 +85,7 @@ class ByteStreamLink(asyncio.Protocol):
         """Stop reading."""
         if not self._pauses and self._transport is not None:
             self._transport.pause_reading()
+            self._progress.hold()
         self._pauses.add(why)
 
     def resume(self, why: str) -> None:
@@ -90,7 +93,7 @@ class ByteStreamLink(asyncio.Protocol):
         if why in self._pauses:
             self._pauses.remove(why)
             if not self._pauses:
-                self._begun_at = self._loop.time()  # that we did not read is not the peer's fault
+                self._progress.forgive()
                 self._loop.call_soon(self._go_on)
 
     def close(self, code: int, reason: str) -> None:
@@ -123,9 +126,10 @@ class ByteStreamLink(asyncio.Protocol):
         if self._pauses or self._unread:
             self._unread += data
             return
-        self._receiving = True
+        self._receiving, self._delivered = True, False
         self._receive(data)
         self._receiving = False
+        self._progress.read(len(data), completed=self._delivered, unfinished=bool(self._begun))
         self._flush()
 
     def eof_received(self) -> None:
@@ -141,9 +145,9 @@ class ByteStreamLink(asyncio.Protocol):
         """The socket is gone; of an error it is enough to know that it was lost."""
         del exc
         self._transport = None
-        for timer in (self._clock, self._axe):
-            if timer is not None:
-                timer.cancel()
+        self._progress.stop()
+        if self._axe is not None:
+            self._axe.cancel()
         self._begun.clear()
         self._unread = b""
         self._out.clear()
@@ -184,13 +188,11 @@ class ByteStreamLink(asyncio.Protocol):
                 return
             if start + size > end:
                 break
-            self._deliver(data[start : start + size])
-            at = start + size
+            stop = start + size
+            self._deliver(data[start:stop] if size <= SMALL_BYTES else memoryview(data)[start:stop])
+            at = stop
         if at < end:
             self._begun += memoryview(data)[at:]
-            self._begun_at = self._loop.time()
-            if self._clock is None:
-                self._clock = self._loop.call_later(self._patience, self._check_progress)
 
     def _finish(self, data: bytes) -> int:
         """Add to the frame that has begun, and deliver it if it is whole; how much of ``data`` it took."""
@@ -208,7 +210,8 @@ class ByteStreamLink(asyncio.Protocol):
         if len(data) - at < missing:
             return len(data)
         self._begun = bytearray()
-        self._deliver(bytes(memoryview(begun)[_SIZE.size :]))
+        frame = memoryview(begun)[_SIZE.size :]
+        self._deliver(bytes(frame) if size <= SMALL_BYTES else frame)
         return at + missing
 
     def _is_lawful(self, size: int) -> bool:
@@ -222,8 +225,9 @@ class ByteStreamLink(asyncio.Protocol):
             self.close(CloseCode.TOO_BIG, f"a frame of {size} bytes, over {self._max_bytes}")
         return False
 
-    def _deliver(self, frame: bytes) -> None:
+    def _deliver(self, frame: bytes | memoryview) -> None:
         assert self._owner is not None
+        self._delivered = True
         try:
             self._owner.frame_received(frame)
         except Exception:
@@ -240,19 +244,8 @@ class ByteStreamLink(asyncio.Protocol):
         if not self._pauses and self._transport is not None:
             self._transport.resume_reading()
 
-    def _check_progress(self) -> None:
-        """The peer may be slow, but a frame that has begun has to end."""
-        self._clock = None
-        if not self._begun or self._closing is not None:
-            return
-        now = self._loop.time()
-        if self._pauses:
-            self._begun_at = now
-        left = self._begun_at + self._patience - now
-        if left > 0:
-            self._clock = self._loop.call_later(left, self._check_progress)
-        else:
-            self.close(CloseCode.POLICY, f"a frame was not whole after {self._patience:g} s")
+    def _too_slow(self) -> None:
+        self.close(CloseCode.POLICY, "a frame takes too long to come")
 
     # --- out ---------------------------------------------------------------------------------------
 

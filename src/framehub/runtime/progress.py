@@ -31,10 +31,18 @@ class Progress:
             if self._timer is None:
                 self._timer = self._loop.call_later(self._patience, self._look)
 
+    def hold(self) -> None:
+        """We do not read for a while ourselves: no time passes until ``forgive``."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     def forgive(self) -> None:
         """We did not read for a while ourselves: the time begins anew."""
         if self._since is not None:
             self._since = self._loop.time()
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._look)
 
     def stop(self) -> None:
         """Watch no longer."""

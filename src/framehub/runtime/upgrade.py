@@ -157,7 +157,9 @@ class WebSocketServer:
             arrival.opened()
             return self._own(link, settings, greet=name is not None)
 
-        return WebSocketLink(own, max_bytes=settings.max_frame_bytes, listening=True)
+        return WebSocketLink(
+            own, max_bytes=settings.max_frame_bytes, listening=True, patience=settings.progress_timeout
+        )
 
     @property
     def _own_origins(self) -> set[str]:

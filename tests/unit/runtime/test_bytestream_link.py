@@ -21,9 +21,9 @@ class Owner:
         self.gone: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
         self.on_frame: Callable[[bytes], None] = lambda frame: None
 
-    def frame_received(self, data: bytes) -> None:
-        self.frames.append(data)
-        self.on_frame(data)
+    def frame_received(self, data: bytes | memoryview) -> None:
+        self.frames.append(bytes(data))
+        self.on_frame(bytes(data))
 
     def link_full(self) -> None:
         self.told.append("full")
@@ -111,6 +111,36 @@ async def test_frames_of_one_turn_go_out_in_one_write(monkeypatch: pytest.Monkey
             assert bench.link.send(b"%02d" % n)
         assert [await bench.client.frame() for _ in range(50)] == [b"%02d" % n for n in range(50)]
         assert writes == [50 * 6]
+
+
+async def test_a_frame_in_pieces_is_one_frame() -> None:
+    async with Bench() as bench:
+        bench.link.send(b"he", b"", b"llo")
+        bench.link.send(b"a", bytes(200_000), b"z")
+        assert await bench.client.frame() == b"hello"
+        assert await bench.client.frame() == b"a" + bytes(200_000) + b"z"
+
+
+async def test_large_frames_come_whole_however_they_are_cut() -> None:
+    async with Bench(max_bytes=400_000) as bench:
+        sent = [bytes([n]) * size for n, size in enumerate((300_000, 5, 20_000, 17_000, 400_000, 1))]
+        whole = framed(*sent)
+        for at in range(0, len(whole), 70_001):
+            bench.client.write(whole[at : at + 70_001])
+            await bench.client.writer.drain()
+            await asyncio.sleep(0.001)
+        while len(bench.owner.frames) < len(sent):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        assert bench.owner.frames == sent
+
+
+async def test_a_peer_that_ends_and_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bytestream, "CLOSING_SECONDS", 0.05)
+    async with Bench() as bench:
+        while "full" not in bench.owner.told:
+            bench.link.send(bytes(100_000))
+        bench.client.writer.write_eof()
+        assert await bench.owner.gone == (1000, "the peer ended the connection")
 
 
 async def test_a_full_link_says_so_and_a_ready_one_too() -> None:

@@ -55,6 +55,16 @@ async def test_our_own_pauses_do_not_count() -> None:
     assert await watch.is_slow()
 
 
+async def test_a_pause_may_be_longer_than_any_patience() -> None:
+    watch = Watch()
+    watch.progress.hold()
+    watch.progress.read(1, completed=False, unfinished=True)
+    watch.progress.hold()
+    assert not await watch.is_slow(0.2)
+    watch.progress.forgive()
+    assert await watch.is_slow()
+
+
 async def test_after_the_end_nothing_is_watched() -> None:
     watch = Watch()
     watch.progress.read(1, completed=False, unfinished=True)
