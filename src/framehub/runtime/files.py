@@ -10,6 +10,7 @@ import io
 import mimetypes
 import os
 import stat
+import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,16 +150,12 @@ async def read_all(files: Mapping[int, File], *, most: int) -> dict[int, File]:
 
 async def pieces(source: Path | Readable) -> AsyncGenerator[bytes, None]:
     """What is in a file, piece by piece, each read when it is asked for."""
-    opened = await asyncio.to_thread(open_regular, source) if isinstance(source, Path) else None
-    file = source if opened is None else opened
-    assert not isinstance(file, Path)
+    reading = _Reading(source)
     try:
-        while piece := await asyncio.to_thread(_read_piece, file, PIECE_BYTES):
+        while piece := await asyncio.to_thread(reading.next):
             yield piece
     finally:
-        if opened is not None:
-            # A thread may still read, if we were cancelled: the file's own lock makes this one wait.
-            await asyncio.to_thread(opened.close)
+        await asyncio.to_thread(reading.close)
 
 
 def open_regular(path: Path) -> io.BufferedReader:
@@ -200,6 +197,32 @@ def _check(files: Mapping[int, File]) -> None:
 
 
 # --- in a thread -----------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """A file on its way. A reader that is cancelled leaves a thread at work: closing waits for that."""
+
+    def __init__(self, source: Path | Readable) -> None:
+        self._source = source
+        self._opened: io.BufferedReader | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def next(self) -> bytes:
+        with self._lock:
+            if self._closed:
+                return b""
+            if not isinstance(self._source, Path):
+                return _read_piece(self._source, PIECE_BYTES)
+            if self._opened is None:
+                self._opened = open_regular(self._source)
+            return _read_piece(self._opened, PIECE_BYTES)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            if self._opened is not None:
+                self._opened.close()
 
 
 def _sizes(sources: Sequence[bytes | Path | Readable]) -> list[int]:

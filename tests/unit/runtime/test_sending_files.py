@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 
 from framehub.errors import StreamAborted
 from framehub.mfp.settings import Settings
+from framehub.runtime import files
 from framehub.runtime.calls import Call, Reply
 from framehub.runtime.endpoints import Endpoints
-from framehub.runtime.files import PIECE_BYTES, File
+from framehub.runtime.files import PIECE_BYTES, File, open_regular
 from framehub.runtime.memory import pair
 from framehub.runtime.peer import Peer
 
@@ -213,27 +215,62 @@ async def test_what_cannot_be_streamed_aborts_the_stream(given: Any, error: type
     assert taker.ends[0] is not None
 
 
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[io.BufferedReader]:
+    """Every file that was opened to be sent."""
+    found: list[io.BufferedReader] = []
+
+    def remember(path: Path) -> io.BufferedReader:
+        found.append(open_regular(path))
+        return found[-1]
+
+    monkeypatch.setattr(files, "open_regular", remember)
+    return found
+
+
 @pytest.mark.parametrize("how", ["cancelled", "aborted"])
-async def test_a_file_that_is_not_sent_to_its_end_is_closed(how: str, tmp_path: Path) -> None:
+async def test_a_file_that_is_not_sent_to_its_end_is_closed(
+    how: str, tmp_path: Path, opened: list[io.BufferedReader]
+) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(bytes(8 * PIECE_BYTES))
-
-    def held() -> bool:
-        return path in [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
-
     taker = Taker()
     taker.go.clear()
     client, _ = pair(theirs=taker.app)
     sending = asyncio.create_task(_stream(client, path))
-    await until(held)
+    await until(lambda: taker.streams and opened)
     if how == "cancelled":
         sending.cancel()
     else:
-        await until(lambda: taker.streams)
         taker.streams[0].abort()
     with pytest.raises(asyncio.CancelledError if how == "cancelled" else StreamAborted):
         await sending
-    await until(lambda: not held())
+    assert [file.closed for file in opened] == [True]
+
+
+async def test_a_file_whose_opening_was_cancelled_is_closed_all_the_same(
+    tmp_path: Path, opened: list[io.BufferedReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"x")
+    asked, go = threading.Event(), threading.Event()
+    remember = files.open_regular
+
+    def slowly(path: Path) -> io.BufferedReader:
+        asked.set()
+        go.wait(10)
+        return remember(path)
+
+    monkeypatch.setattr(files, "open_regular", slowly)
+    client, _ = pair(theirs=Taker().app)
+    sending = asyncio.create_task(_stream(client, path))
+    await asyncio.to_thread(asked.wait, 10)
+    sending.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    assert [file.closed for file in opened] == [True]
 
 
 async def _stream(peer: Peer, path: Path) -> None:
