@@ -106,6 +106,7 @@ class WebSocketLink(WSListener):
         """Stop reading."""
         if not self._pauses and self._transport:
             self._transport.underlying_transport.pause_reading()
+            self._progress.hold()
         self._pauses.add(why)
 
     def resume(self, why: str) -> None:
