@@ -25,7 +25,7 @@ check: setup-dev ## lint, formatting, types and import contracts
 test: setup-dev ## all tests; ARGS="tests/unit -k codec" chooses
 	@scripts/test.sh $(ARGS)
 
-bench: setup-dev ## measure; ARGS="codec" chooses, ARGS=--list lists
+bench: setup-dev ## measure; ARGS="mfp" chooses, ARGS=--list lists
 	@$(bin)/python -m benchmarks $(ARGS)
 
 fuzz: setup-dev ## the property tests with many more examples

@@ -1,167 +1,89 @@
 """MFP requests over WebSocket, against a bare picows echo that carries the same bytes.
 
-Server and client are processes of their own; the two kinds take turns, and the best round of each counts. CPU
-is the server's, in microseconds a call.
+Small calls carry their bytes as JSON in ``data``. Large ones carry them as an attached file, which is the
+protocol's own way; the same as a JSON string is printed beside it. The handler is a plain function unless the
+line says otherwise.
 """
 
-import asyncio
-import os
-import subprocess
-import sys
-from collections import deque
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from time import perf_counter
-from typing import NamedTuple
+from benchmarks.measuring import (
+    RATIO_HEAD,
+    RATIO_WIDTH,
+    Case,
+    Contender,
+    Processes,
+    Ratio,
+    Result,
+    in_turns,
+    ratio,
+    title,
+)
+from benchmarks.report import Report
 
-import uvloop
-from picows import WSFrame, WSListener, WSMsgType, WSTransport, ws_connect, ws_create_server
-
-import framehub
-from framehub.runtime.websocket import quiet
-
-ROUNDS = 3
-SECONDS = 0.7
-LARGEST = 1 << 25
-TARGETS = {(64, 1): 0.4, (64, 64): 0.6, (65_536, 64): 0.8, (1_048_576, 8): 0.8}
-
-
-class Case(NamedTuple):
-    size: int
-    flight: int
-
-
-class Result(NamedTuple):
-    rate: float
-    cpu_us: float
+BARE, MFP = "benchmarks.sides.bare", "benchmarks.sides.mfp"
+SMALL = (Case(64, 1, together=True), Case(64, 64), Case(64, 1))
+LARGE = (Case(65_536, 64), Case(1_048_576, 8))
+ASYNC_CASE = Case(64, 64)
+TARGETS = {
+    ("mfp", SMALL[0]): 0.4,
+    ("mfp", SMALL[1]): 0.6,
+    ("mfp file", LARGE[0]): 0.8,
+    ("mfp file", LARGE[1]): 0.8,
+    ("mfp file, crc32", LARGE[0]): 0.75,
+    ("mfp file, crc32", LARGE[1]): 0.75,
+}
+STRETCH = {("mfp", SMALL[0]): 0.55, ("mfp", SMALL[1]): 0.9}
 
 
-# --- the servers: `python -m benchmarks.bench_requests bare|mfp` prints its port ---------------------------
+def contenders(processes: Processes) -> tuple[dict[str, Contender], dict[str, Contender], Contender]:
+    """Those of the small cases, those of the large ones, and the coroutine handler."""
+    bare, mfp = processes.server(BARE, "serve"), processes.server(MFP, "serve")
+    plain = processes.client(MFP, "client", mfp.port)
+    summed = processes.client(MFP, "client", mfp.port, "crc32")
+    both = {
+        "bare": Contender(bare, processes.client(BARE, "client", bare.port, "echo")),
+        "bare, coalesced": Contender(bare, processes.client(BARE, "client", bare.port, "coalesced")),
+    }
+    small = {
+        "mfp": Contender(mfp, plain, {"as": "data"}),
+        "mfp, crc32": Contender(mfp, summed, {"as": "data"}),
+    }
+    large = {
+        "mfp file": Contender(mfp, plain, {"as": "file"}),
+        "mfp file, crc32": Contender(mfp, summed, {"as": "file"}),
+        "mfp JSON": Contender(mfp, plain, {"as": "data"}),
+        "mfp JSON, crc32": Contender(mfp, summed, {"as": "data"}),
+    }
+    return both | small, both | large, Contender(mfp, plain, {"as": "async"})
 
 
-class Echo(WSListener):
-    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        transport.send(WSMsgType.BINARY, frame.get_payload_as_bytes())
-
-
-async def serve(kind: str) -> None:
-    if kind == "bare":
-        server = await ws_create_server(
-            lambda _: Echo(), "127.0.0.1", 0, max_frame_size=LARGEST, logger_name=quiet
-        )
-        print(server.sockets[0].getsockname()[1], flush=True)
-        await asyncio.Event().wait()
-    app = framehub.Endpoints()
-    app.on("echo")(lambda call: call.data)
-    async with framehub.listen("ws://127.0.0.1:0/mfp", app) as listener:
-        print(listener.port, flush=True)
-        await asyncio.Event().wait()
-
-
-class Server:
-    def __init__(self, kind: str) -> None:
-        command = [sys.executable, "-m", "benchmarks.bench_requests", kind]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
-        )
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline())
-
-    def cpu(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-# --- the clients -------------------------------------------------------------------------------------------
-
-
-class Answers(WSListener):
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting: deque[asyncio.Future[None]] = deque()
-
-    def on_ws_frame(self, _transport: WSTransport, _frame: WSFrame) -> None:
-        self.waiting.popleft().set_result(None)
-
-
-async def bare(port: int, case: Case) -> tuple[int, float]:
-    transport, listener = await ws_connect(
-        Answers, f"ws://127.0.0.1:{port}/", max_frame_size=LARGEST, logger_name=quiet
+def line(name: str, found: Result, to_bare: Ratio) -> str:
+    return (
+        f"  {name:22} {found.rate:>10,.0f}   {to_bare!s:{RATIO_WIDTH}}"
+        f"   {found.server_us:>8.1f} {found.client_us:>8.1f}"
     )
-    assert isinstance(listener, Answers)
-    payload = b"x" * case.size
-    loop = asyncio.get_running_loop()
-
-    async def call() -> None:
-        future = loop.create_future()
-        listener.waiting.append(future)
-        transport.send(WSMsgType.BINARY, payload)
-        await future
-
-    counted = await drive(call, case)
-    transport.disconnect()
-    return counted
 
 
-async def mfp(port: int, case: Case) -> tuple[int, float]:
-    async with framehub.connect(f"ws://127.0.0.1:{port}/mfp") as peer:
-        data = "x" * max(1, case.size - 40)
-
-        async def call() -> None:
-            await peer.request("echo", data)
-
-        return await drive(call, case)
+def head(case: Case) -> str:
+    return (
+        f"{title(case):24} {'calls/s':>10}   {RATIO_HEAD.format('bare'):{RATIO_WIDTH}}"
+        "   CPU us a call: server, client"
+    )
 
 
-async def drive(call: Callable[[], Awaitable[None]], case: Case) -> tuple[int, float]:
-    """Keep ``flight`` calls going for a while; how many were made, in how many seconds."""
-    began = perf_counter()
-    until = began + SECONDS
-    done = 0
-
-    async def one() -> None:
-        nonlocal done
-        while perf_counter() < until:
-            await call()
-            done += 1
-
-    await asyncio.gather(*(one() for _ in range(case.flight)))
-    return done, perf_counter() - began
-
-
-def measure(
-    server: Server, client: Callable[[int, Case], Awaitable[tuple[int, float]]], case: Case
-) -> Result:
-    before = server.cpu()
-
-    async def run() -> tuple[int, float]:
-        return await client(server.port, case)
-
-    calls, seconds = uvloop.run(run())
-    return Result(calls / seconds, (server.cpu() - before) / max(calls, 1) * 1e6)
-
-
-def main() -> None:
-    servers = {"bare": Server("bare"), "mfp": Server("mfp")}
-    try:
-        print("   bytes in flight      bare/s       mfp/s   ratio  target   CPU us a call: bare, mfp")
-        for (size, flight), target in TARGETS.items():
-            case = Case(size, flight)
-            results: dict[str, list[Result]] = {"bare": [], "mfp": []}
-            for _ in range(ROUNDS):
-                results["bare"].append(measure(servers["bare"], bare, case))
-                results["mfp"].append(measure(servers["mfp"], mfp, case))
-            best = {kind: max(found) for kind, found in results.items()}
-            ratio = best["mfp"].rate / best["bare"].rate
-            print(
-                f"   {size:>9} / {flight:<4} {best['bare'].rate:>11,.0f} {best['mfp'].rate:>11,.0f}"
-                f"   {ratio:5.2f}    {target:4.2f}   {best['bare'].cpu_us:8.1f} {best['mfp'].cpu_us:8.1f}"
-            )
-    finally:
-        for server in servers.values():
-            server.process.kill()
-            server.process.wait()
-
-
-if __name__ == "__main__":
-    uvloop.run(serve(sys.argv[1]))
+def main(report: Report) -> None:
+    with Processes() as processes:
+        small, large, coroutine = contenders(processes)
+        for case in SMALL + LARGE:
+            measured = small if case in SMALL else large
+            if case == ASYNC_CASE:
+                measured = measured | {"mfp, async handler": coroutine}
+            found = in_turns(measured, case)
+            report.say(head(case))
+            for name, result in found.items():
+                to_bare = ratio(result.rates, found["bare"].rates)
+                mark = ""
+                if wanted := TARGETS.get((name, case)):
+                    said = report.at_least(f"{name} {case}, to the bare echo", to_bare.best, wanted)
+                    stretch = STRETCH.get((name, case))
+                    mark = f"   {said}: {wanted}" + (f", stretch {stretch}" if stretch else "")
+                report.say(line(name, result, to_bare) + mark)

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
         StreamAborted,
     )
     from framehub.mfp.settings import Settings
-    from framehub.runtime.calls import Call, File, RawCall, Reply
+    from framehub.runtime.backoff import Backoff
+    from framehub.runtime.calls import Call, RawCall, Reply
     from framehub.runtime.connect import connect
     from framehub.runtime.endpoints import Endpoints
+    from framehub.runtime.files import File
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
+    from framehub.runtime.reconnect import ReconnectingPeer
     from framehub.runtime.streams import Chunk, InStream, OutStream
 
 # Imported when first used: a Spark executor that needs the codec does not load a WebSocket.
 _HOME = {
     "Settings": "mfp.settings",
+    "Backoff": "runtime.backoff",
     "Call": "runtime.calls",
-    "File": "runtime.calls",
+    "File": "runtime.files",
     "RawCall": "runtime.calls",
     "Reply": "runtime.calls",
     "connect": "runtime.connect",
@@ -38,6 +42,7 @@ _HOME = {
     "Listener": "runtime.listen",
     "listen": "runtime.listen",
     "Peer": "runtime.peer",
+    "ReconnectingPeer": "runtime.reconnect",
     "Chunk": "runtime.streams",
     "InStream": "runtime.streams",
     "OutStream": "runtime.streams",
@@ -56,6 +61,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Backoff",
     "Call",
     "Chunk",
     "ConfigError",
@@ -74,6 +80,7 @@ __all__ = [
     "PipelineError",
     "ProtocolError",
     "RawCall",
+    "ReconnectingPeer",
     "Reply",
     "RequestAborted",
     "RequestTimeout",

@@ -8,7 +8,7 @@ FramehubError
 │       ├── MalformedFrame     bytes that do not parse; .reason, .offset
 │       │   └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
 │       └── PeerMisbehaved     too many small faults in a short time; .what, .most, .seconds
-├── ConnectFailed              nobody there, or it would not have us; .url, .reason
+├── ConnectFailed              nobody there, or it would not have us; .url, .reason, .status
 ├── ConnectionClosed           .code, .reason; everything pending on that connection fails with it
 ├── RequestTimeout             nobody answered in time
 ├── RequestAborted             the peer refused or dropped what it was sent
@@ -100,10 +100,12 @@ class PeerMisbehaved(RemoteProtocolError):
 class ConnectFailed(FramehubError):
     """A connection could not be opened."""
 
-    def __init__(self, url: str, reason: str) -> None:
+    def __init__(self, url: str, reason: str, *, status: int | None = None) -> None:
         super().__init__(url, reason)
         self.url = url
         self.reason = reason
+        self.status = status
+        """What an HTTP server answered instead of letting us in."""
 
     def __str__(self) -> str:
         return f"cannot connect to {self.url}: {self.reason}"

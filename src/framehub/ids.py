@@ -32,8 +32,11 @@ class Ids:
         Raises:
             LimitExceeded: a long run of ids is alive; nothing sane holds so many.
         """
+        taken = self._next
+        if not self._wrapped and taken < LAST:
+            self._next = taken + 1
+            return taken
         if not self._wrapped:
-            taken = self._next
             self._advance()
             return taken
         for _ in range(self._tries):

@@ -14,9 +14,11 @@ INDEX_OPTIONS = re.compile(r"^\s*(-i|--(extra-)?index-url|--find-links|-f|--trus
 
 
 def python_files(root: Path) -> list[Path]:
-    return [
+    found = [
         file for part in ("src", "tests", "benchmarks", "scripts") for file in (root / part).rglob("*.py")
     ]
+    # The benchmarks' peers have environments of their own, and what is in there is not ours.
+    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(root).parts)]
 
 
 def test_files_are_short_enough_to_read(root: Path) -> None:
@@ -63,7 +65,7 @@ def test_no_file_names_a_package_registry(root: Path, files: list[Path]) -> None
 def test_requirements_are_pinned(root: Path) -> None:
     """Every line is name==version, a comment, or a pip-tools "via"."""
     pinned = re.compile(r"^[A-Za-z0-9._-]+(\[[a-z,]+\])?==\S+( ;.*)?$")
-    for file in (root / "requirements").glob("*.txt"):
+    for file in [*(root / "requirements").glob("*.txt"), *(root / "benchmarks" / "peers").glob("*.txt")]:
         lines = [line for line in file.read_text().splitlines() if line and not line.lstrip().startswith("#")]
         assert lines
         assert [line for line in lines if not pinned.match(line)] == [], file.name

@@ -46,6 +46,13 @@ def test_serving_needs_no_spark(module: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_client_needs_no_pandas() -> None:
+    """Arrow loads it when the first array is made: half a second that `framehub ping` has no use for."""
+    code = "import sys, framehub.cli.request; assert 'pandas' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_public_name_is_there() -> None:
     names = getattr(framehub, "__all__", [])
     assert [name for name in names if not hasattr(framehub, name)] == []

@@ -107,7 +107,7 @@ class Replay:
         receiver = OTHER[side]
         if receiver in self.machines:
             try:
-                _, _, event = self.machines[receiver].receive(data, self.now)
+                event = self.machines[receiver].receive(data, self.now).event
             except RemoteProtocolError as refusal:
                 self.refused[receiver].append(refusal)
             else:

@@ -13,9 +13,9 @@ from framehub.mfp import codec, envelope
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.negotiation import HELLO, SUBPROTOCOLS, hello
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import File
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.listen import Listener, listen
 from framehub.runtime.peer import Peer
 
@@ -176,15 +176,15 @@ async def test_what_is_pending_fails_when_the_connection_ends(listener: Listener
 class Sent:
     """A link that keeps what it is given."""
 
-    full = paused = False
+    full = excused = False
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
         self.code = 0
         self.closing = asyncio.Event()
 
-    def send(self, data: bytes) -> bool:
-        self.frames.append(data)
+    def send(self, *pieces: bytes) -> bool:
+        self.frames.append(b"".join(pieces))
         return True
 
     def pause(self, why: str) -> None: ...
@@ -272,12 +272,12 @@ async def test_a_peer_that_never_says_anything_is_pinged_then_closed() -> None:
 async def test_a_peer_that_is_not_read_is_pinged_and_not_judged() -> None:
     """[MFP-8.7.3]"""
     link = Sent()
-    link.paused = True
+    link.excused = True
     peer = Peer(Settings(keepalive=0.01), link, Endpoints(), link_id=bytes(8))
     await asyncio.sleep(0.1)
     assert len(link.frames) > 2
     assert link.code == 0
-    link.paused = False
+    link.excused = False
     await link.closing.wait()
     peer.link_lost(link.code, "")
 

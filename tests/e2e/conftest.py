@@ -1,10 +1,15 @@
 """The installed command line, in processes of its own."""
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,6 +43,13 @@ def cli(tmp_path: Path) -> Cli:
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Start ``framehub serve ARGS``; its process and its URL. Whatever is still up at the end is ended."""
+    with serving(tmp_path) as start:
+        yield start
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Serve]:
+    """The same, for gateways that several tests share."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*args: str) -> tuple["subprocess.Popen[str]", str]:
@@ -46,7 +58,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=tmp_path,
+            cwd=folder,
             env=ENV,
         )
         started.append(process)
@@ -55,8 +67,19 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         assert line.startswith("ready "), process.communicate()
         return process, line.split("mfp=")[1].split()[0]
 
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
+    try:
+        yield start
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
+
+
+def wait_for_read(pid: int) -> None:
+    """Until the process has read what is in its stdin."""
+    until = time.monotonic() + 20
+    with Path(f"/proc/{pid}/fd/0").open("rb", buffering=0) as pipe:
+        while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
+            assert time.monotonic() < until
+            time.sleep(0.02)

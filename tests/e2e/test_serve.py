@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import framehub
+from framehub.cli.main import COMMANDS
 
 from .conftest import FRAMEHUB, Cli, Serve
 
@@ -143,6 +144,6 @@ def test_output_that_goes_nowhere_is_no_traceback(cli: Cli, tmp_path: Path) -> N
 def test_every_command_has_help(cli: Cli) -> None:
     done = cli("--help")
     assert done.returncode == 0
-    for command in ("serve", "demo", "decode", "encode", "journal", "pipeline", "story"):
+    for command in COMMANDS:
         assert command in done.stdout
         assert cli(command, "--help").returncode == 0

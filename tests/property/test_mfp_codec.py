@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from framehub.codes import BinaryKind, Service
 from framehub.errors import MalformedFrame
-from framehub.mfp import codec, plain
+from framehub.mfp import codec, layout, plain
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 
@@ -95,7 +95,7 @@ def read(data: bytes, agreed: Checksums) -> None:
         return
     sent = codec.encode(verdict, agreed)
     if sent != data:
-        assert data[0] & codec.PAYLOAD
+        assert data[0] & layout.PAYLOAD
         assert not isinstance(verdict, ServiceFrame | BinaryFrame)
         assert verdict.payload == b""
         assert len(data) == len(sent) + 4

@@ -266,8 +266,10 @@ class TwoConnections(RuleBasedStateMachine):
     def carry(self, side: int) -> None:
         """Bring one frame over, and look at what it causes."""
         sender, receiver = self.sides[side], self.sides[1 - side]
-        data, frame, _ = sender.wire.popleft()
-        got, exchange, event = receiver.machine.receive(data, self.now)
+        sent = sender.wire.popleft()
+        frame = sent.frame
+        received = receiver.machine.receive(sent.data, self.now)
+        got, exchange, event = received.frame, received.exchange, received.event
         assert (got.id, type(got)) == (frame.id, type(frame))
         if event is not None:
             assert event.exchange == exchange

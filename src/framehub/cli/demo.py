@@ -45,7 +45,7 @@ def demo(keep: bool, out: Path) -> None:
         report = _pipeline(journal, tables, say)
         _print_results(journal, tables, report, link)
         if keep:
-            _wait(gateway, url, say)
+            _wait(gateway, url, report, say)
     finally:
         if gateway.poll() is None:
             _stop(gateway)
@@ -143,8 +143,18 @@ def _print_results(journal: Path, tables: Path, report: Path, link: str) -> None
         click.echo(f"  {line}")
 
 
-def _wait(gateway: "subprocess.Popen[str]", url: str, say: Console) -> None:
-    say.print(f"\nthe gateway stays up at {url}; Ctrl-C ends it")
+def _wait(gateway: "subprocess.Popen[str]", url: str, report: Path, say: Console) -> None:
+    program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
+    hello = shlex.quote('{"room": "lobby", "text": "hi"}')
+    file = shlex.quote(str(report))
+    click.echo(f"\nthe gateway stays up at {url}; Ctrl-C ends it. From another terminal:")
+    for line in (
+        f"{program} request chat {hello} --url {url}",
+        f"{program} request files.store --file {file} --out received --url {url}",
+        f"{program} stream files.upload --file {file} --wait upload.done --url {url}",
+        f"{program} ping --count 5 --url {url}",
+    ):
+        click.echo(f"  {line}")
     try:
         gateway.wait()
     except KeyboardInterrupt:

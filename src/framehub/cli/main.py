@@ -13,6 +13,9 @@ from framehub.errors import FramehubError
 COMMANDS = {
     "serve": "framehub.cli.serve:serve",
     "demo": "framehub.cli.demo:demo",
+    "request": "framehub.cli.request:request",
+    "stream": "framehub.cli.stream:stream",
+    "ping": "framehub.cli.ping:ping",
     "decode": "framehub.cli.frames:decode",
     "encode": "framehub.cli.frames:encode",
     "journal": "framehub.cli.journal:journal",

@@ -4,8 +4,9 @@ import asyncio
 from hashlib import sha256
 
 from framehub.errors import EndpointError
-from framehub.runtime.calls import Call, File, Reply
+from framehub.runtime.calls import Call, Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.streams import InStream
 
 endpoints = Endpoints()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from framehub.errors import ConfigError
 from framehub.mfp.settings import Settings
-from framehub.runtime.listen import is_loopback
+from framehub.runtime.address import is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:7400"
 

@@ -12,9 +12,10 @@ from framehub.errors import (
     RequestAborted,
     RequestTimeout,
 )
-from framehub.runtime.calls import Call, File
+from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.peer import Peer
 
 CHECKSUMS = (None, "crc32", "xor8", "crc32.always")

@@ -114,11 +114,11 @@ FIXED: Final = struct.Struct("<" + "".join(code for _, code, _ in _LAYOUT))
 _DTYPE: Final = np.dtype([(name, dtype) for name, _, dtype in _LAYOUT])
 assert _DTYPE.itemsize == FIXED.size
 
-_WORDS: Final = {
-    "protocol": pa.array(PROTOCOLS),
-    "direction": pa.array(DIRECTIONS),
-    "kind": pa.array(KINDS),
-    "recorded": pa.array(RECORDED),
+_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "protocol": PROTOCOLS,
+    "direction": DIRECTIONS,
+    "kind": KINDS,
+    "recorded": RECORDED,
 }
 _IDS: Final = ("link", "exchange", "parent")
 _TEXTS: Final = ("endpoint", "query", "error", "refused", "raw")
@@ -178,11 +178,11 @@ def _words(values: _Numbers, name: str) -> pa.Array:
     """Positions in a list of words as strings; most columns of a block hold a single word."""
     count = len(values)
     if count and (values == values[0]).all():
-        word = _WORDS[name][int(values[0])].as_py().encode()
+        word = _WORDS[name][int(values[0])].encode()
         return pa.Array.from_buffers(
             pa.string(), count, [None, _offsets(count, len(word)), pa.py_buffer(word * count)]
         )
-    return _WORDS[name].take(pa.array(values))
+    return pa.array(_WORDS[name]).take(pa.array(values))
 
 
 def _ids(values: _Numbers, *, nullable: bool) -> pa.Array:

@@ -22,7 +22,7 @@ from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
 from framehub.journal.grouping import ROW_BYTES, take_group
-from framehub.journal.record import VERSION, Row
+from framehub.journal.record import VERSION, Row, to_batch
 from framehub.journal.recovery import Recovery, recover
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
@@ -94,6 +94,7 @@ class JournalWriter:
         if self.settings.seal:
             for leftover in self.recovery.unsealed:
                 self.sealer.submit(leftover)
+        to_batch(())  # Arrow loads much for its first array: now, and not while the first rows wait for it
         self._thread = threading.Thread(target=self._run, name="framehub-journal", daemon=True)
         self._thread.start()
 

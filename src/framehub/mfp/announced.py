@@ -20,28 +20,26 @@ class Announced:
         self._conduct = conduct
         self._dropped = dropped
         self._past = past
-        self._sets: dict[int, _Set] = {}
+        self.sets: dict[int, _Set] = {}
+        """What has come of each."""
         self._bytes = 0
         self._deadlines = Deadlines()
 
     def __len__(self) -> int:
-        return len(self._sets)
-
-    def __contains__(self, ref: int) -> bool:
-        return ref in self._sets
+        return len(self.sets)
 
     def exchange(self, ref: int) -> int:
         """The exchange of a message that waits for files, or 0."""
-        return self._sets[ref].exchange if ref in self._sets else 0
+        return self.sets[ref].exchange if ref in self.sets else 0
 
     def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
         """A new announcement; over the limit it is refused."""
         too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
-        if too_much or len(self._sets) >= self._settings.max_announced:
+        if too_much or len(self.sets) >= self._settings.max_announced:
             self._dropped.abort(frame.id, exchange)
             self._conduct.strike(now, "an announced message over a limit")
             return
-        self._sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
+        self.sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
         self._bytes += len(frame.payload)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
 
@@ -51,7 +49,7 @@ class Announced:
         A bad one loses it, or is left out: ``bad_files`` says which.
         """
         ref = frame.ref
-        set_ = self._sets[ref]
+        set_ = self.sets[ref]
         bad = set_.bad(frame)
         if bad is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
             bad = f"is over max_waiting_bytes, {self._settings.max_waiting_bytes}"
@@ -78,7 +76,7 @@ class Announced:
 
     def given_up(self, ref: int) -> MessageLost | None:
         """The peer will not finish it; None if we knew of none."""
-        if ref not in self._sets:
+        if ref not in self.sets:
             return None
         return MessageLost(ref, "the sender gave it up", self._close(ref))
 
@@ -86,7 +84,7 @@ class Announced:
         """Wait no longer for what makes no progress: lose it, or deliver what has come of it."""
         events: list[MessageReceived | MessageLost] = []
         for ref in self._deadlines.due(now):
-            set_ = self._sets[ref]
+            set_ = self.sets[ref]
             lost = self._lose(ref, "no file came in time", in_flight=True)
             drop = self._settings.bad_files == "drop"
             events.append(lost if drop else set_.delivered("did not come in time"))
@@ -99,7 +97,7 @@ class Announced:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._sets.clear()
+        self.sets.clear()
         self._bytes = 0
         self._deadlines = Deadlines()
 
@@ -109,7 +107,7 @@ class Announced:
         return MessageLost(ref, reason, exchange)
 
     def _close(self, ref: int) -> int:
-        set_ = self._sets.pop(ref)
+        set_ = self.sets.pop(ref)
         self._bytes -= set_.bytes
         self._deadlines.drop(ref)
         self._past.add(ref, set_.exchange)

@@ -5,6 +5,7 @@ from framehub.errors import LimitExceeded
 from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.events import RequestFailed, ResponseReceived
 from framehub.mfp.frames import Files, RequestFrame, ResponseFrame
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
@@ -17,34 +18,32 @@ class Asked:
         self._settings = settings
         self._outbox = outbox
         self._past = past
-        self._waiting: dict[int, int] = {}
+        self.waiting: dict[int, int] = {}
+        """The exchange of each."""
         self._given_up = Remembered(settings.remembered)
         self._deadlines = Deadlines()
 
     def __len__(self) -> int:
-        return len(self._waiting)
-
-    def __contains__(self, id_: int) -> bool:
-        return id_ in self._waiting
+        return len(self.waiting)
 
     def ask(
-        self, payload: bytes, files: Files, *, deadline: float, need_ack: bool, checksum: bool
+        self, payload: bytes, files: Files, deadline: float, need_ack: bool, checksum: bool
     ) -> tuple[int, int]:
         """Send a request; its id and exchange."""
-        if len(self._waiting) >= self._outbox.peer.requests:
+        if len(self.waiting) >= self._outbox.peer.requests:
             raise LimitExceeded(
                 "requests waiting for an answer",
                 allowed=self._outbox.peer.requests,
-                got=len(self._waiting) + 1,
+                got=len(self.waiting) + 1,
                 hint="max_requests",
             )
-        self._outbox.check_fits(payload, files)
-        id_ = self._outbox.new_id()
-        exchange = self._outbox.new_exchange()
-        self._outbox.send(
-            RequestFrame(id=id_, payload=payload, files=files, need_ack=need_ack, checksum=checksum), exchange
-        )
-        self._waiting[id_] = exchange
+        outbox = self._outbox
+        outbox.check_fits(payload, files)
+        id_ = outbox.new_id()
+        exchange = outbox.new_exchange()
+        send = outbox.send_large if files or len(payload) > SMALL_BYTES else outbox.send
+        send(RequestFrame(id_, payload, files, need_ack, checksum), exchange)
+        self.waiting[id_] = exchange
         self._deadlines.add(id_, deadline)
         return id_, exchange
 
@@ -87,12 +86,12 @@ class Asked:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._waiting.clear()
+        self.waiting.clear()
         self._given_up.clear()
         self._deadlines = Deadlines()
 
     def _settle(self, id_: int) -> int:
-        exchange = self._waiting.pop(id_, 0)
+        exchange = self.waiting.pop(id_, 0)
         if exchange:
             self._deadlines.drop(id_)
             self._past.add(id_, exchange)

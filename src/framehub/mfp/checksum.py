@@ -4,7 +4,7 @@ The sum covers every byte before it, the first byte with its checksum bit set. M
 when a connection opens: ``off``, by ``flag`` (a frame says whether it has one) or ``always``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -30,20 +30,14 @@ def crc32_number(data: Buffer, start: int = 0) -> int:
     return sum_
 
 
-def crc32(data: bytes | memoryview) -> bytes:
-    """CRC-32 as in zlib, four bytes."""
-    sum_: int = _crc32(data)
-    return sum_.to_bytes(4, "big")
+def xor8_number(data: Buffer, start: int = 0) -> int:
+    """All bytes XORed; ``start`` is that of what came before."""
+    return int(np.bitwise_xor.reduce(np.frombuffer(data, np.uint8), initial=start))
 
 
-def xor8(data: bytes | memoryview) -> bytes:
-    """One byte: all bytes XORed."""
-    return bytes((int(np.bitwise_xor.reduce(np.frombuffer(data, np.uint8), initial=0)),))
-
-
-ALGORITHMS: Final[dict[str, tuple[int, Callable[[bytes | memoryview], bytes]]]] = {
-    "crc32": (4, crc32),
-    "xor8": (1, xor8),
+ALGORITHMS: Final[dict[str, tuple[int, Callable[[Buffer, int], int]]]] = {
+    "crc32": (4, crc32_number),
+    "xor8": (1, xor8_number),
 }
 
 
@@ -66,7 +60,16 @@ class Checksums(Struct, frozen=True):
 
     def of(self, data: bytes | memoryview) -> bytes:
         """The sum of ``data`` as it stands on the wire."""
-        return ALGORITHMS[self.algorithm][1](data)
+        size, sum_ = ALGORITHMS[self.algorithm]
+        return sum_(data, 0).to_bytes(size, "big")
+
+    def of_all(self, pieces: Iterable[bytes]) -> bytes:
+        """The same of bytes that stand one behind the other."""
+        size, sum_ = ALGORITHMS[self.algorithm]
+        so_far = 0
+        for piece in pieces:
+            so_far = sum_(piece, so_far)
+        return so_far.to_bytes(size, "big")
 
 
 BY_FLAG: Final = Checksums()

@@ -1,22 +1,16 @@
-"""MFP frames to bytes and back (spec/mfp.md, sections 2 to 6). Pure.
-
-    service            head id ref                                              [sum]
-    message, request   head id     [size payload] [size map] [payload] [map] [files] [sum]
-    response           head id ref [size payload] [size map] [payload] [map] [files] [sum]
-    binary             head id ref [key] [bytes]                                [sum]
-
-    head = protocol:3 checksum:1 flags:4; every number is unsigned and big-endian
+"""Bytes to MFP frames (spec/mfp.md, sections 2 to 6), and back by ``encode``. Pure.
 
 Decoding is strict and total: every byte string is one frame, or ``MalformedFrame`` with its offset, and that
-is decided before anything is allocated by a size the sender declared.
+is decided before anything is allocated by a size the sender declared. ``layout`` shows where things stand.
 """
 
 import struct
 from typing import Final
 
 from framehub.codes import BinaryKind, Protocol, Service
-from framehub.errors import ChecksumFailed, LocalProtocolError, MalformedFrame
+from framehub.errors import ChecksumFailed, MalformedFrame
 from framehub.mfp.checksum import BY_FLAG, Checksums
+from framehub.mfp.encoder import encode
 from framehub.mfp.frames import (
     BinaryFrame,
     Files,
@@ -26,180 +20,59 @@ from framehub.mfp.frames import (
     ResponseFrame,
     ServiceFrame,
 )
+from framehub.mfp.layout import (
+    CHECKSUM,
+    HEAD_REF_SIZE,
+    HEAD_SIZE,
+    MAP,
+    MAX_U32,
+    MESSAGE,
+    MORE,
+    NEED_ACK,
+    OWN,
+    PAYLOAD,
+    REQUEST,
+    RESPONSE,
+    SET,
+    SMALL_BYTES,
+    STREAM,
+)
 
-MAX_U32: Final = 2**32 - 1
-CHECKSUM: Final = 0b1_0000
-PAYLOAD: Final = 0b0001
-MAP: Final = 0b0110  # both bits: a map of files, then the files
-SET: Final = 0b0010  # alone: a set of announced keys
-STREAM: Final = 0b0100  # alone: a stream begins
-NEED_ACK: Final = 0b1000
-OWN: Final = 0b1000  # service frames only
-MORE: Final = 0b0001  # binary frames only
+__all__ = ["decode", "encode"]
 
-_HEAD: Final = struct.Struct(">BI")
-_HEAD_REF: Final = struct.Struct(">BII")
-_HEAD_SIZE: Final = struct.Struct(">BII")
-_HEAD_REF_KEY: Final = struct.Struct(">BIII")
-_HEAD_REF_SIZE: Final = struct.Struct(">BIII")
-_U32: Final = struct.Struct(">I")
-
-_PROTOCOL_BITS: Final = {
-    MessageFrame: Protocol.MESSAGE << 5,
-    RequestFrame: Protocol.REQUEST << 5,
-    ResponseFrame: Protocol.RESPONSE << 5,
-}
-_REQUEST: Final = Protocol.REQUEST << 5 | PAYLOAD
-_RESPONSE: Final = Protocol.RESPONSE << 5 | PAYLOAD
-_MESSAGE: Final = Protocol.MESSAGE << 5 | PAYLOAD
 _SERVICE: Final = tuple(Service(n) if n in Service.__members__.values() else None for n in range(8))
 _KIND: Final = tuple(BinaryKind)
 
 
-# --- encode ------------------------------------------------------------------------------------------------
-
-
-def encode(frame: Frame, checksums: Checksums = BY_FLAG) -> bytes:
-    """The frame's bytes.
-
-    Raises:
-        LocalProtocolError: a value that no frame can carry.
-    """
-    if not frame.checksum and checksums.mode != "always" and 0 < frame.id <= MAX_U32:
-        # Most frames by far have a payload and nothing else; what does not fit here goes on below.
-        if type(frame) is RequestFrame:
-            if frame.payload and not frame.files:
-                head = _REQUEST | NEED_ACK if frame.need_ack else _REQUEST
-                return _HEAD_SIZE.pack(head, frame.id, len(frame.payload)) + frame.payload
-        elif type(frame) is ResponseFrame and frame.payload and not frame.files and 0 < frame.ref <= MAX_U32:
-            head = _RESPONSE | NEED_ACK if frame.need_ack else _RESPONSE
-            return _HEAD_REF_SIZE.pack(head, frame.id, frame.ref, len(frame.payload)) + frame.payload
-    try:
-        if type(frame) is ServiceFrame:
-            data = _encode_service(frame)
-        elif type(frame) is BinaryFrame:
-            data = _encode_binary(frame)
-        else:
-            data = _encode_body(frame)  # type: ignore[arg-type]
-    except struct.error as exc:
-        raise LocalProtocolError(f"a number does not fit in 32 bits: {exc}") from exc
-    if frame.id == 0:
-        raise LocalProtocolError("id 0 is not used")
-    if checksums.mode == "always" or (frame.checksum and checksums.mode == "flag"):
-        data = bytes((data[0] | CHECKSUM,)) + data[1:]
-        return data + checksums.of(data)
-    return data
-
-
-def _encode_service(frame: ServiceFrame) -> bytes:
-    if frame.ref == 0:
-        raise LocalProtocolError("ref 0 is not used")
-    if frame.code is Service.PING and not (frame.own and frame.ref == frame.id):
-        raise LocalProtocolError("a ping names itself: own bit set and ref equal to id")
-    return _HEAD_REF.pack(Protocol.SERVICE << 5 | (OWN if frame.own else 0) | frame.code, frame.id, frame.ref)
-
-
-def _encode_binary(frame: BinaryFrame) -> bytes:
-    if frame.ref == 0:
-        raise LocalProtocolError("ref 0 is not used")
-    kind = frame.kind
-    flags = (0 if frame.final else MORE) | kind << 1 | (NEED_ACK if frame.need_ack else 0)
-    head = Protocol.BINARY << 5 | flags
-    keyed = kind is BinaryKind.EXPECTED or kind is BinaryKind.STREAMING
-    if keyed != (frame.key is not None):
-        raise LocalProtocolError(
-            f"a binary frame of kind {kind.name.lower()} has {'a' if keyed else 'no'} key"
-        )
-    if keyed:
-        return _HEAD_REF_KEY.pack(head, frame.id, frame.ref, frame.key) + frame.data
-    if kind is BinaryKind.NONE and frame.data:
-        raise LocalProtocolError("a binary frame of kind none has no data")
-    return _HEAD_REF.pack(head, frame.id, frame.ref) + frame.data
-
-
-def _encode_body(frame: MessageFrame | RequestFrame | ResponseFrame) -> bytes:
-    head = _PROTOCOL_BITS[type(frame)]
-    if frame.need_ack:
-        head |= NEED_ACK
-    payload = frame.payload
-    if payload:
-        head |= PAYLOAD
-    table = b""
-    blobs: list[bytes] = []
-    if frame.files:
-        head |= MAP
-        table, blobs = _encode_map(frame.files)
-    if type(frame) is MessageFrame:
-        if bool(frame.files) + bool(frame.expected) + frame.streaming > 1:
-            raise LocalProtocolError(
-                "a message attaches files, announces files or opens a stream: one of them"
-            )
-        if frame.expected:
-            head |= SET
-            table = _encode_set(frame.expected)
-        elif frame.streaming:
-            head |= STREAM
-    if type(frame) is ResponseFrame:
-        if frame.ref == 0:
-            raise LocalProtocolError("ref 0 is not used")
-        parts = [_HEAD_REF.pack(head, frame.id, frame.ref)]
-    else:
-        parts = [_HEAD.pack(head, frame.id)]
-    if payload:
-        parts.append(_U32.pack(len(payload)))
-    if table:
-        parts.append(_U32.pack(len(table)))
-    return b"".join((*parts, payload, table, *blobs))
-
-
-def _encode_map(files: Files) -> tuple[bytes, list[bytes]]:
-    numbers: list[int] = []
-    for key, blob in files:
-        numbers += (key, len(blob))
-    _refuse_duplicates(numbers[::2])
-    return struct.pack(f">{len(numbers)}I", *numbers), [blob for _, blob in files]
-
-
-def _encode_set(keys: tuple[int, ...]) -> bytes:
-    _refuse_duplicates(keys)
-    return struct.pack(f">{len(keys)}I", *keys)
-
-
-def _refuse_duplicates(keys: list[int] | tuple[int, ...]) -> None:
-    if len(set(keys)) != len(keys):
-        raise LocalProtocolError("two files have the same key")
-
-
-# --- decode ------------------------------------------------------------------------------------------------
-
-
 def decode(
-    data: bytes,
+    data: bytes | memoryview,
     checksums: Checksums = BY_FLAG,
     max_files: int = MAX_U32,
     max_payload: int = MAX_U32,
     verify_always: bool = False,
 ) -> Frame:
-    """Parse exactly one frame; with ``verify_always`` it ends with a sum, whatever its checksum bit says.
+    """Parse exactly one frame. Of a view, payload, files and bytes are copied out, each once.
+
+    With ``verify_always`` it ends with a sum, whatever its checksum bit says.
 
     Raises:
         ChecksumFailed: the sum is wrong, or missing where every frame must have one.
         MalformedFrame: anything else that is not one whole frame.
     """
     end = len(data)
-    if 13 < end <= max_payload and checksums.mode != "always" and not verify_always:
+    if 13 < end <= SMALL_BYTES and end <= max_payload and checksums.mode != "always" and not verify_always:
         # Most frames by far have a payload and nothing else; what does not fit here goes on below.
         head = data[0]
         plain = head & ~NEED_ACK
-        if plain == _RESPONSE:
-            _, id_, ref, size = _HEAD_REF_SIZE.unpack_from(data)
+        if plain == RESPONSE:
+            _, id_, ref, size = HEAD_REF_SIZE.unpack_from(data)
             if size == end - 13 and id_ and ref:
-                return ResponseFrame(id=id_, ref=ref, payload=data[13:], need_ack=head != plain)
-        elif plain == _REQUEST or plain == _MESSAGE:  # noqa: PLR1714, SIM109
-            _, id_, size = _HEAD_SIZE.unpack_from(data)
+                return ResponseFrame(id_, ref, bytes(data[13:]), (), head != plain)
+        elif plain == REQUEST or plain == MESSAGE:  # noqa: PLR1714, SIM109
+            _, id_, size = HEAD_SIZE.unpack_from(data)
             if size == end - 9 and id_:
-                type_ = RequestFrame if plain == _REQUEST else MessageFrame
-                return type_(id=id_, payload=data[9:], need_ack=head != plain)
+                type_ = RequestFrame if plain == REQUEST else MessageFrame
+                return type_(id=id_, payload=bytes(data[9:]), need_ack=head != plain)
     if end < 5:
         raise MalformedFrame(f"a frame has at least 5 bytes, this one {end}", offset=end)
     head = data[0]
@@ -219,7 +92,7 @@ def decode(
     return _decode_body(data, head, id_, end, max_files, max_payload)
 
 
-def _verify(data: bytes, end: int, checksums: Checksums) -> int:
+def _verify(data: bytes | memoryview, end: int, checksums: Checksums) -> int:
     """Check the sum; return where it begins."""
     size = checksums.size
     if not data[0] & CHECKSUM:
@@ -237,7 +110,7 @@ def _verify(data: bytes, end: int, checksums: Checksums) -> int:
     return end
 
 
-def _ref(data: bytes, end: int) -> int:
+def _ref(data: bytes | memoryview, end: int) -> int:
     if end < 9:
         raise MalformedFrame("cut short inside ref", offset=end)
     ref = int.from_bytes(data[5:9], "big")
@@ -246,7 +119,7 @@ def _ref(data: bytes, end: int) -> int:
     return ref
 
 
-def _decode_service(data: bytes, head: int, id_: int, end: int) -> ServiceFrame:
+def _decode_service(data: bytes | memoryview, head: int, id_: int, end: int) -> ServiceFrame:
     code = _SERVICE[head & 7]
     if code is None:
         raise MalformedFrame(f"service code {head & 7} is not in use", offset=0)
@@ -262,7 +135,7 @@ def _decode_service(data: bytes, head: int, id_: int, end: int) -> ServiceFrame:
     return ServiceFrame(id=id_, code=code, ref=ref, own=own, checksum=head & CHECKSUM != 0)
 
 
-def _decode_binary(data: bytes, head: int, id_: int, end: int) -> BinaryFrame:
+def _decode_binary(data: bytes | memoryview, head: int, id_: int, end: int) -> BinaryFrame:
     ref = _ref(data, end)
     kind = _KIND[head >> 1 & 3]
     key = None
@@ -279,7 +152,7 @@ def _decode_binary(data: bytes, head: int, id_: int, end: int) -> BinaryFrame:
         ref=ref,
         kind=kind,
         key=key,
-        data=data[at:end],
+        data=bytes(data[at:end]),
         final=head & MORE == 0,
         need_ack=head & NEED_ACK != 0,
         checksum=head & CHECKSUM != 0,
@@ -287,7 +160,7 @@ def _decode_binary(data: bytes, head: int, id_: int, end: int) -> BinaryFrame:
 
 
 def _decode_body(
-    data: bytes, head: int, id_: int, end: int, max_files: int, max_payload: int
+    data: bytes | memoryview, head: int, id_: int, end: int, max_files: int, max_payload: int
 ) -> MessageFrame | RequestFrame | ResponseFrame:
     protocol = head >> 5
     at = 5
@@ -313,7 +186,7 @@ def _decode_body(
         _check_table(table_size, extra, table_at, max_files)
     if payload_size > end - at:
         raise MalformedFrame(f"payload of {payload_size} bytes declared, {end - at} present", offset=sizes_at)
-    payload = data[at : at + payload_size]
+    payload = bytes(data[at : at + payload_size])
     at += payload_size
     if table_size > end - at:
         raise MalformedFrame(f"map of {table_size} bytes declared, {end - at} present", offset=at)
@@ -348,7 +221,7 @@ def _decode_body(
     )
 
 
-def _size(data: bytes, at: int, end: int, what: str) -> tuple[int, int]:
+def _size(data: bytes | memoryview, at: int, end: int, what: str) -> tuple[int, int]:
     if end < at + 4:
         raise MalformedFrame(f"cut short inside {what}", offset=end)
     return int.from_bytes(data[at : at + 4], "big"), at + 4
@@ -363,7 +236,7 @@ def _check_table(size: int, extra: int, at: int, max_files: int) -> None:
         raise MalformedFrame(f"{size // entry} files, at most {max_files} are allowed", offset=at)
 
 
-def _decode_files(data: bytes, at: int, table_size: int, end: int) -> tuple[Files, int]:
+def _decode_files(data: bytes | memoryview, at: int, table_size: int, end: int) -> tuple[Files, int]:
     numbers = struct.unpack_from(f">{table_size // 4}I", data, at)
     keys, sizes = numbers[::2], numbers[1::2]
     _refuse_repeated(keys, at, 8)
@@ -372,7 +245,7 @@ def _decode_files(data: bytes, at: int, table_size: int, end: int) -> tuple[File
         raise MalformedFrame(f"files of {sum(sizes)} bytes declared, {end - body} present", offset=at)
     files = []
     for key, size in zip(keys, sizes, strict=True):
-        files.append((key, data[body : body + size]))
+        files.append((key, bytes(data[body : body + size])))
         body += size
     return tuple(files), body
 

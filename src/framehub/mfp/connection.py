@@ -8,7 +8,8 @@ What the peer may not do raises ``RemoteProtocolError``: the connection cannot b
 """
 
 from math import inf
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from framehub.codes import Service
 from framehub.errors import RemoteProtocolError
@@ -25,7 +26,7 @@ from framehub.mfp.frames import (
 from framehub.mfp.speaking import Speaking
 
 
-class Received(NamedTuple):
+class Received(Struct, frozen=True, gc=False):
     """One frame of the peer: what it was, the conversation it belongs to, what it means to the owner."""
 
     frame: Frame
@@ -38,8 +39,8 @@ class Connection(Speaking):
 
     # --- what the peer sends ---------------------------------------------------------------------------
 
-    def receive(self, data: bytes, now: float) -> Received:
-        """Take one frame.
+    def receive(self, data: bytes | memoryview, now: float) -> Received:
+        """Take one frame; nothing of it is referred to afterwards.
 
         Raises:
             MalformedFrame: these bytes are no frame.
@@ -56,18 +57,18 @@ class Connection(Speaking):
             settings.max_payload_bytes,
             settings.verify_always,
         )
-        if isinstance(frame, RequestFrame):
-            self._heard = now
-            return self._on_request(frame, now)
-        if isinstance(frame, ServiceFrame):
+        if type(frame) is ServiceFrame:
             self._heard_service = now
             return self._on_service(frame, now)
         self._heard = now
-        if isinstance(frame, ResponseFrame):
+        if type(frame) is RequestFrame:
+            return self._on_request(frame, now)
+        if type(frame) is ResponseFrame:
             return self._on_response(frame, now)
-        if isinstance(frame, MessageFrame):
-            return self._on_message(frame, now)
-        return self._on_binary(frame, now)
+        if type(frame) is BinaryFrame:
+            return self._on_binary(frame, now)
+        assert isinstance(frame, MessageFrame)
+        return self._on_message(frame, now)
 
     def _on_request(self, frame: RequestFrame, now: float) -> Received:
         exchange = self._open(frame.id)
@@ -111,12 +112,12 @@ class Connection(Speaking):
         exchange = self._streams.exchange(ref) or self._announced.exchange(ref) or self._theirs(ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        if ref in self._streams:
+        if ref in self._streams.open:
             event = self._streams.received(frame)
             if isinstance(event, StreamLost):
                 self._conduct.strike(now, event.reason)
             return Received(frame, exchange, event)
-        if ref in self._announced:
+        if ref in self._announced.sets:
             return Received(frame, exchange, self._announced.received(frame, now))
         if not self._dropped.late(frame, exchange, now):
             self._blame(now, "a binary frame of nothing", known=exchange != 0)
@@ -230,7 +231,9 @@ class Connection(Speaking):
 
     def _open(self, id_: int) -> int:
         """Begin a conversation of the peer's under an id that nothing living has."""
-        if id_ in self._answering or id_ in self._announced or id_ in self._streams:
+        if id_ in self._answering.working or id_ in self._announced.sets or id_ in self._streams.open:
             raise RemoteProtocolError(f"id {id_} is still in use")
-        self._dropped.forget(id_)
-        return self._outbox.new_exchange()
+        if self._dropped.times:
+            self._dropped.forget(id_)
+        self._outbox.exchanges = exchange = self._outbox.exchanges + 1
+        return exchange

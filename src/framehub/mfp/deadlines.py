@@ -24,8 +24,9 @@ class Deadlines:
 
     def add(self, key: int, deadline: float) -> None:
         """Make ``key`` due at ``deadline``, instead of any earlier wish for it."""
-        self.drop(key)
-        bucket = int(min(FAR, deadline) / GRAIN) + 1
+        if key in self._where:
+            self.drop(key)
+        bucket = int((deadline if deadline < FAR else FAR) / GRAIN) + 1
         keys = self._buckets.get(bucket)
         if keys is None:
             keys = self._buckets[bucket] = {}

@@ -15,10 +15,13 @@ class Dropped:
         self._outbox = outbox
         self._past = past
         self._unknowns = Unknowns(outbox)
+        self.times = 0
+        """How often that happened: mostly never."""
         self._refs = Remembered(settings.remembered)
 
     def abort(self, ref: int, exchange: int, *, in_flight: bool = True) -> None:
         """Tell the peer to stop; unless nothing more can come, remember that something may."""
+        self.times += 1
         self._past.add(ref, exchange)
         if in_flight:
             self._refs.add(ref, exchange)
@@ -26,6 +29,7 @@ class Dropped:
 
     def swallow_rest(self, ref: int, exchange: int) -> None:
         """It is whole, but its sender said that more follows: that is no fault either."""
+        self.times += 1
         self._refs.add(ref, exchange)
 
     def late(self, frame: BinaryFrame, exchange: int, now: float) -> bool:

@@ -35,7 +35,7 @@ class MessageFrame(Struct, frozen=True, gc=False, kw_only=True):
     checksum: bool = False
 
 
-class RequestFrame(Struct, frozen=True, gc=False, kw_only=True):
+class RequestFrame(Struct, frozen=True, gc=False):
     """A question; it is settled exactly once."""
 
     id: int
@@ -45,7 +45,7 @@ class RequestFrame(Struct, frozen=True, gc=False, kw_only=True):
     checksum: bool = False
 
 
-class ResponseFrame(Struct, frozen=True, gc=False, kw_only=True):
+class ResponseFrame(Struct, frozen=True, gc=False):
     """The answer to the request ``ref``."""
 
     id: int

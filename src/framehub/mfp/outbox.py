@@ -1,13 +1,14 @@
 """Frames on their way out: ids, limits, bytes, and the exchange each belongs to (spec/mfp.md, 8.1). Pure."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from framehub.codes import Service
 from framehub.errors import ConnectionClosed, LimitExceeded
 from framehub.ids import Ids
-from framehub.mfp import codec
 from framehub.mfp.checksum import Checksums
+from framehub.mfp.encoder import encode, encode_apart
 from framehub.mfp.frames import Files, Frame, ServiceFrame
 from framehub.mfp.limits import Limits
 from framehub.mfp.settings import Settings
@@ -15,12 +16,17 @@ from framehub.mfp.settings import Settings
 FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
 
 
-class Outgoing(NamedTuple):
-    """One frame of ours, ready to send."""
+class Outgoing(Struct, frozen=True, gc=False):
+    """One frame of ours, ready to send: in one piece, or in several that stand one behind the other."""
 
-    data: bytes
+    pieces: tuple[bytes, ...]
     frame: Frame
     exchange: int
+
+    @property
+    def data(self) -> bytes:
+        """All of it as one."""
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
 
 
 class Outbox:
@@ -37,8 +43,10 @@ class Outbox:
             self.seal()
         self._is_live = is_live
         self._ids = Ids(first=first_id)
-        self._exchanges = 0
-        self._frames: list[Outgoing] = []
+        self.exchanges = 0
+        """Conversations so far, whoever began them: each has its number."""
+        self.frames: list[Outgoing] = []
+        """What waits to be sent, in order."""
         self._services = 0
 
     def keep_to(self, limits: Limits) -> None:
@@ -66,8 +74,8 @@ class Outbox:
 
     def new_exchange(self) -> int:
         """The number of a conversation that begins now, whoever began it."""
-        self._exchanges += 1
-        return self._exchanges
+        self.exchanges += 1
+        return self.exchanges
 
     def send(self, frame: Frame, exchange: int) -> None:
         """Queue one frame.
@@ -78,7 +86,13 @@ class Outbox:
         """
         if self.closed:
             raise ConnectionClosed
-        self._frames.append(Outgoing(codec.encode(frame, self._checksums), frame, exchange))
+        self.frames.append(Outgoing((encode(frame, self._checksums),), frame, exchange))
+
+    def send_large(self, frame: Frame, exchange: int) -> None:
+        """The same of a frame that may be worth not being copied."""
+        if self.closed:
+            raise ConnectionClosed
+        self.frames.append(Outgoing(encode_apart(frame, self._checksums), frame, exchange))
 
     def service(self, code: Service, ref: int, exchange: int, *, own: bool = False) -> None:
         """Queue a service frame."""
@@ -140,12 +154,11 @@ class Outbox:
 
     def drain(self) -> list[Outgoing]:
         """Take everything that waits, in order."""
-        frames = self._frames
-        if frames:
-            self._frames = []
+        frames = self.frames
+        self.frames = []
         return frames
 
     def close(self) -> None:
         """Drop what waits and send nothing any more."""
         self.closed = True
-        self._frames.clear()
+        self.frames.clear()

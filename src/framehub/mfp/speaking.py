@@ -71,10 +71,10 @@ class Speaking:
             LimitExceeded: too many requests wait already, or this one is too big for a frame.
         """
         deadline = now + (self.request_timeout if timeout is None else timeout)
-        id_, exchange = self._asked.ask(
-            payload, files, deadline=deadline, need_ack=need_ack, checksum=checksum
-        )
-        return self._waiting(id_, exchange, need_ack)
+        id_, exchange = self._asked.ask(payload, files, deadline, need_ack, checksum)
+        if need_ack:
+            self._awaited.acks[id_] = exchange
+        return id_
 
     def message(
         self,
@@ -130,12 +130,14 @@ class Speaking:
         self, ref: int, payload: bytes, files: Files = (), *, need_ack: bool = False, checksum: bool = False
     ) -> int | None:
         """Answer the peer's request; None, and nothing is sent, if it no longer waits."""
-        sent = self._answering.respond(ref, payload, files, need_ack=need_ack, checksum=checksum)
+        sent = self._answering.respond(ref, payload, files, need_ack, checksum)
         if sent is None:
             return None
         id_, exchange = sent
         self._past_ours.add(id_, exchange)
-        return self._waiting(id_, exchange, need_ack)
+        if need_ack:
+            self._awaited.acks[id_] = exchange
+        return id_
 
     def refuse(self, ref: int) -> None:
         """Tell the peer that its request or message will not be worked on."""
@@ -172,6 +174,11 @@ class Speaking:
         """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
         self._outbox.check_sizes(payload, files)
 
+    @property
+    def has_output(self) -> bool:
+        """Whether something waits to be sent."""
+        return bool(self._outbox.frames)
+
     def drain(self) -> list[Outgoing]:
         """Take everything that waits to be sent, in order."""
         return self._outbox.drain()
@@ -203,7 +210,7 @@ class Speaking:
         return max(self._past_theirs.get(ref), self._told.get(ref))
 
     def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked or id_ in self._awaited or id_ in self._telling
+        return id_ in self._asked.waiting or id_ in self._awaited or id_ in self._telling
 
     def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
         if need_ack:

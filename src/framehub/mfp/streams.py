@@ -15,32 +15,30 @@ class Streams:
         self._settings = settings
         self._dropped = dropped
         self._past = past
-        self._open: dict[int, int] = {}
+        self.open: dict[int, int] = {}
+        """The exchange of each."""
 
     def __len__(self) -> int:
-        return len(self._open)
-
-    def __contains__(self, ref: int) -> bool:
-        return ref in self._open
+        return len(self.open)
 
     def exchange(self, ref: int) -> int:
         """The exchange of an open stream, or 0."""
-        return self._open.get(ref, 0)
+        return self.open.get(ref, 0)
 
     def opened(self, frame: MessageFrame, exchange: int) -> StreamOpened | None:
         """A new stream; None if there are too many already: it was aborted."""
-        if len(self._open) >= self._settings.max_streams:
+        if len(self.open) >= self._settings.max_streams:
             self._dropped.abort(frame.id, exchange)
             return None
-        self._open[frame.id] = exchange
+        self.open[frame.id] = exchange
         return StreamOpened(frame, exchange)
 
     def received(self, frame: BinaryFrame) -> StreamChunk | StreamLost:
         """One frame of an open stream; a file that was announced does not belong into one."""
         ref = frame.ref
-        exchange = self._open[ref]
+        exchange = self.open[ref]
         if frame.kind is BinaryKind.EXPECTED:
-            del self._open[ref]
+            del self.open[ref]
             self._dropped.abort(ref, exchange, in_flight=not frame.final)
             return StreamLost(ref, "an announced file in a stream", exchange)
         if frame.final:
@@ -54,17 +52,17 @@ class Streams:
 
     def abort(self, ref: int) -> bool:
         """We want no more of it; false if it had ended."""
-        exchange = self._open.pop(ref, 0)
+        exchange = self.open.pop(ref, 0)
         if exchange:
             self._dropped.abort(ref, exchange)
         return exchange != 0
 
     def clear(self) -> None:
         """Forget everything."""
-        self._open.clear()
+        self.open.clear()
 
     def _close(self, ref: int) -> int:
-        exchange = self._open.pop(ref, 0)
+        exchange = self.open.pop(ref, 0)
         if exchange:
             self._past.add(ref, exchange)
         return exchange

@@ -68,7 +68,7 @@ class Telling:
             checksum=checksum,
         )
         exchange = self._outbox.new_exchange()
-        self._outbox.send(frame, exchange)
+        self._outbox.send_large(frame, exchange)
         if expected:
             self._sets[id_] = _Set(exchange, set(expected), len(payload))
             self._bytes += len(payload)
@@ -141,7 +141,7 @@ class Telling:
             need_ack=need_ack,
             checksum=checksum,
         )
-        self._outbox.send(frame, exchange)
+        self._outbox.send_large(frame, exchange)
         return id_
 
     def give_up(self, ref: int) -> bool:

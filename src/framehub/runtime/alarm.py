@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 
@@ -11,15 +12,18 @@ class Alarm:
     def __init__(self, ring: Callable[[], None] = lambda: None) -> None:
         self.ring = ring
         """What to call; may be set later."""
+        self.at = inf
+        """When it will ring."""
         self._timer: asyncio.TimerHandle | None = None
-        self._at = 0.0
 
     def set(self, deadline: float | None) -> None:
         """Ring at ``deadline``, unless an earlier one is set."""
-        if deadline is None or (self._timer is not None and self._at <= deadline):
+        if deadline is None or self.at <= deadline:
             return
         self.cancel()
-        self._at = deadline
+        if deadline == inf:
+            return
+        self.at = deadline
         delay = max(0.0, deadline - monotonic())
         self._timer = asyncio.get_running_loop().call_later(delay, self._rings)
 
@@ -28,7 +32,9 @@ class Alarm:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self.at = inf
 
     def _rings(self) -> None:
         self._timer = None
+        self.at = inf
         self.ring()

@@ -1,27 +1,14 @@
-"""What handlers are given and give back: ``Call``, ``Reply``, ``File``."""
+"""What handlers are given and give back: ``Call``, ``Reply``."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from framehub.runtime.files import File
+
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
-
-
-class File(Struct, frozen=True):
-    """Bytes with a name and a media type, attached to a message, request or response."""
-
-    data: bytes
-    name: str = ""
-    type: str = ""
-
-    @classmethod
-    def read(cls, path: str | Path, *, type: str = "") -> "File":  # noqa: A002
-        """A file from disk, under its own name."""
-        path = Path(path)
-        return cls(path.read_bytes(), path.name, type)
 
 
 class Reply(Struct, frozen=True):
@@ -34,7 +21,7 @@ class Reply(Struct, frozen=True):
     """Of an answer that came: whether it is an error, even one of ``None``."""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Struct, frozen=True):
     """One message or request on its way to a handler."""
 
     endpoint: str
@@ -43,10 +30,14 @@ class Call(Struct, frozen=True, kw_only=True):
     files: Mapping[int, File] = {}
     user: int = 0
     is_request: bool = False
-    exchange: str = ""
-    """Names this conversation in the journal, the tables and the logs."""
+    conversation: bytes = b""
     left_out: Mapping[int, str] = {}
     """Announced files that are not in ``files`` as they should be, and why (setting ``bad_files``)."""
+
+    @property
+    def exchange(self) -> str:
+        """Names this conversation in the journal, the tables and the logs."""
+        return self.conversation.hex()
 
 
 class RawCall(Struct, frozen=True, kw_only=True):
@@ -57,5 +48,10 @@ class RawCall(Struct, frozen=True, kw_only=True):
     files: Mapping[int, bytes] = {}
     user: int = 0
     is_request: bool = False
-    exchange: str = ""
+    conversation: bytes = b""
     left_out: Mapping[int, str] = {}
+
+    @property
+    def exchange(self) -> str:
+        """Names this conversation in the journal, the tables and the logs."""
+        return self.conversation.hex()

@@ -9,8 +9,11 @@ SOFT_BYTES: Final = 256 * 1024
 class Link(Protocol):
     """One connection that carries whole frames."""
 
-    def send(self, data: bytes) -> bool:
-        """Send one frame, now or soon, in order; false if the link is going down and takes none."""
+    def send(self, *pieces: bytes) -> bool:
+        """Send one frame, now or soon, in order; false if the link is going down and takes none.
+
+        Mostly it is in one piece. Several stand one behind the other, so that nothing large need be copied.
+        """
 
     def pause(self, why: str) -> None:
         """Stop delivering frames until ``resume`` was called for every reason."""
@@ -19,8 +22,8 @@ class Link(Protocol):
         """This reason is gone."""
 
     @property
-    def paused(self) -> bool:
-        """Whether frames are not delivered at present."""
+    def excused(self) -> bool:
+        """Whether silence proves nothing: we do not read, or a frame has begun and is not whole."""
 
     def close(self, code: int, reason: str) -> None:
         """End the connection, and tell the other side why."""
@@ -29,8 +32,8 @@ class Link(Protocol):
 class LinkOwner(Protocol):
     """Who is told what happens on a link."""
 
-    def frame_received(self, data: bytes) -> None:
-        """One whole frame came."""
+    def frame_received(self, data: bytes | memoryview) -> None:
+        """One whole frame came; a view is good for the time of this call."""
 
     def link_full(self) -> None:
         """Wait with sending until ``link_ready``."""

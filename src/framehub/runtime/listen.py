@@ -1,35 +1,29 @@
-"""``listen``: serve endpoints over WebSocket."""
+"""``listen``: serve endpoints over WebSocket, TCP or a Unix socket."""
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
-from http import HTTPStatus
-from ipaddress import ip_address
 from ssl import SSLContext
 from types import TracebackType
-from urllib.parse import urlsplit
-
-from picows import WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener, ws_create_server
 
 from framehub.codes import CloseCode
 from framehub.errors import ConfigError
-from framehub.mfp.negotiation import HELLO, SUBPROTOCOLS, choose, hello
+from framehub.mfp.negotiation import HELLO, hello
 from framehub.mfp.settings import Settings
+from framehub.runtime.address import parse
+from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
-from framehub.runtime.websocket import WebSocketLink, quiet
+from framehub.runtime.upgrade import WebSocketServer
 
-log = logging.getLogger("framehub.listen")
-
-HANDSHAKE_SECONDS = 5.0
 DRAIN_SECONDS = 10.0
 
 
 class Listener:
-    """A listening WebSocket; ``async with`` it, or ``start`` and ``close``."""
+    """A listening socket; ``async with`` it, or ``start`` and ``close``."""
 
     def __init__(
         self,
@@ -41,33 +35,36 @@ class Listener:
         origins: Sequence[str] = (),
         ssl: SSLContext | None = None,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("ws", "wss") or not parts.hostname or parts.query or parts.fragment:
-            raise ConfigError(f"cannot listen on {url!r}: want ws://HOST:PORT/PATH")
-        if (parts.scheme == "wss") != (ssl is not None):
-            raise ConfigError("wss:// and ssl= go together")
-        self.host = parts.hostname
-        self.port = parts.port if parts.port is not None else 7400
-        self.path = parts.path or "/"
         self.peers: set[Peer] = set()
         """Who is connected now."""
         self._leaving: set[Peer] = set()
         """Who is gone, while handlers still read what it streamed."""
-        self._scheme = parts.scheme
+        self._address = parse(url)
         self._endpoints = endpoints
-        self._settings = settings or Settings()
         self._tap = tap
-        self._origins = frozenset(origins)
-        self._ssl = ssl
-        self._server: asyncio.Server | None = None
-        self._draining = False
         self._paused = False
+        if (self._address.scheme == "wss") != (ssl is not None):
+            raise ConfigError("wss:// and ssl= go together")
+        self._server: WebSocketServer | ByteStreamServer
+        if self._address.is_websocket:
+            self._server = WebSocketServer(
+                self._address, settings or Settings(), self._own_websocket, origins=origins, ssl=ssl
+            )
+        elif origins:
+            raise ConfigError(f"origins= goes with ws:// and wss://, not with {self._address.place}")
+        else:
+            self._settings, self._checksum = self._address.settings(settings or Settings())
+            self._server = ByteStreamServer(self._address, self._settings, self._own_stream)
 
     @property
     def url(self) -> str:
         """Where to connect; the port is the real one, also if 0 was asked for."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self._scheme}://{host}:{self.port}{self.path}"
+        return replace(self._address, port=self.port).url
+
+    @property
+    def port(self) -> int:
+        """The real port; 0 for a Unix socket."""
+        return self._server.port
 
     async def start(self) -> None:
         """Begin to listen.
@@ -75,28 +72,11 @@ class Listener:
         Raises:
             ConfigError: the address cannot be had.
         """
-        try:
-            self._server = await ws_create_server(
-                self._admit,
-                self.host,
-                self.port,
-                ssl=self._ssl,
-                websocket_handshake_timeout=HANDSHAKE_SECONDS,
-                logger_name=quiet,
-                enable_auto_pong=False,
-                max_frame_size=self._settings.max_frame_bytes,
-                read_buffer_init_size=4096,
-            )
-        except (OSError, UnicodeError) as exc:
-            reason = getattr(exc, "strerror", None) or exc
-            raise ConfigError(f"cannot listen on {self.url}: {reason}") from exc
-        self.port = self._server.sockets[0].getsockname()[1]
+        await self._server.start()
 
     async def close(self, *, drain: float = DRAIN_SECONDS) -> None:
         """Take nothing new, let what runs finish for ``drain`` seconds, then say goodbye to everybody."""
-        self._draining = True
-        if self._server:
-            self._server.close()
+        self._server.stop()
         for peer in self.peers:
             peer.drain()
         loop = asyncio.get_running_loop()
@@ -104,6 +84,7 @@ class Listener:
         # Only while stopping, and what is pending changes in many places: look, do not wire.
         while self._is_busy and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+        await self._server.close()
         await asyncio.gather(
             *(peer.close(CloseCode.GOING_AWAY, "the gateway stops") for peer in list(self.peers))
         )
@@ -133,59 +114,23 @@ class Listener:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _admit(self, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
-        """Decide on one upgrade, before anything is made for it (spec/mfp.md, section 9.1)."""
-        path, _, query = request.path.decode("latin-1").partition("?")
-        if path != self.path:
-            return _refusal(HTTPStatus.NOT_FOUND, f"nothing at {path}; MFP is at {self.path}")
-        if query:
-            return _refusal(HTTPStatus.BAD_REQUEST, "no query string is accepted")
-        if self._draining:
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
-        origin = request.headers.get("Origin")
-        if origin is not None and origin not in self._origins | self._own_origins:
-            return _refusal(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
-        offered = [
-            name.strip()
-            for line in request.headers.getall("Sec-WebSocket-Protocol", [])
-            for name in line.split(",")
-        ]
-        name = choose(offered, summed=self._settings.verify_always)
-        if offered and name is None:
-            return _refusal(HTTPStatus.BAD_REQUEST, f"speak one of {', '.join(SUBPROTOCOLS)}")
-        settings = self._settings
-        if name is not None:
-            settings = replace(settings, checksums=SUBPROTOCOLS[name])
-        link = WebSocketLink(
-            lambda link: self._own(link, settings, greet=name is not None),
-            max_bytes=settings.max_frame_bytes,
-            listening=True,
-        )
-        headers = {"Sec-WebSocket-Protocol": name} if name else None
-        return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
+    def _own_websocket(self, link: Link, settings: Settings, *, greet: bool) -> Peer:
+        peer = self._own(link, settings, checksum=greet and settings.checksums.mode != "off")
+        if greet:
+            peer.greet(HELLO, hello(settings, link=peer.link))
+        return peer
 
-    @property
-    def _own_origins(self) -> set[str]:
-        """Pages that this address could have served. What a request calls its host proves nothing."""
-        names = {self.host, "localhost", "127.0.0.1", "[::1]"} if is_loopback(self.host) else {self.host}
-        return {f"{scheme}://{name}:{self.port}" for scheme in ("http", "https") for name in names}
+    def _own_stream(self, link: ByteStreamLink) -> Peer:
+        return self._own(link, self._settings, checksum=self._checksum)
 
-    def _own(self, link: WebSocketLink, settings: Settings, *, greet: bool) -> Peer:
+    def _own(self, link: Link, settings: Settings, *, checksum: bool) -> Peer:
         link_id = secrets.token_bytes(8)
-        peer = Peer(
-            settings,
-            link,
-            self._endpoints,
-            link_id=link_id,
-            tap=self._tap.link(link_id) if self._tap else None,
-            checksum=greet and settings.checksums.mode != "off",
-        )
+        tap = self._tap.link(link_id) if self._tap else None
+        peer = Peer(settings, link, self._endpoints, link_id=link_id, tap=tap, checksum=checksum)
         self.peers.add(peer)
         peer.closed.add_done_callback(lambda _: self._left(peer))
         if self._paused:
             peer.pause_reading()
-        if greet:
-            peer.greet(HELLO, hello(settings, link=link_id.hex()))
         return peer
 
     @property
@@ -205,20 +150,9 @@ def listen(
     origins: Sequence[str] = (),
     ssl: SSLContext | None = None,
 ) -> Listener:
-    """Serve ``endpoints`` at ``ws://HOST:PORT/PATH`` (port 0 picks a free one) inside ``async with``."""
+    """Serve ``endpoints`` inside ``async with``; port 0 picks a free one.
+
+    ``url`` is ``ws://HOST:PORT/PATH``, ``wss://HOST:PORT/PATH`` (with ``ssl``), ``tcp://HOST:PORT`` or
+    ``unix:///PATH``. The last two take ``?checksum=crc32&timeout=5``: both sides have to say the same.
+    """
     return Listener(url, endpoints, settings=settings, origins=origins, ssl=ssl)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _refusal(status: HTTPStatus, text: str) -> WSUpgradeResponseWithListener:
-    response = WSUpgradeResponse.create_error_response(status, f"{text}\n".encode())
-    return WSUpgradeResponseWithListener(response, None)

@@ -23,10 +23,11 @@ class MemoryLink:
         self._under_way = 0
         self._closed = False
 
-    def send(self, data: bytes) -> bool:
+    def send(self, *pieces: bytes) -> bool:
         """Hand one frame to the other end."""
         if self._closed or self.other is None:
             return False
+        data = b"".join(pieces)
         self._loop.call_soon(self.other.deliver, data)
         self._under_way += len(data)
         if self._under_way > SOFT_BYTES and not self.full and self.owner is not None:
@@ -59,8 +60,8 @@ class MemoryLink:
             self.deliver(item)
 
     @property
-    def paused(self) -> bool:
-        """Whether there is a reason not to read."""
+    def excused(self) -> bool:
+        """Whether we hold what comes."""
         return bool(self._pauses)
 
     def close(self, code: int, reason: str) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET
 
@@ -40,14 +40,14 @@ from framehub.mfp.events import (
     StreamOpened,
     StreamRefused,
 )
-from framehub.mfp.frames import ServiceFrame
 from framehub.mfp.negotiation import HELLO, Told, understand
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import File, Reply
+from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File, all_read, load, read_all, sizes
 from framehub.runtime.link import Link
-from framehub.runtime.serving import Opened, Serving, current, labels, open_payload, pack
+from framehub.runtime.serving import Opened, Serving, labels, open_payload, pack
 from framehub.runtime.streams import Inflow, OutStream
 from framehub.runtime.tap import IN, LinkTap
 from framehub.runtime.wire import Wire
@@ -75,8 +75,8 @@ class Peer(Wire):
         self.hello: dict[str, Any] | None = None
         """What the listener said of itself, once it has."""
         self._expects_hello = expects_hello
-        self._told = Told()
         self._alarm.ring = self._tick
+        self._told = Told()
         if checksum:
             self._connection.seal()
         self._inflow = Inflow(
@@ -84,15 +84,23 @@ class Peer(Wire):
             resume=lambda: link.resume("streams"),
             patience=settings.progress_timeout,
         )
-        self._serving = Serving(self, self._connection, endpoints, self._exchange_name, self._inflow)
+        self._serving = Serving(
+            self, self._connection, endpoints, self._exchange_name, self._inflow, recorded=tap is not None
+        )
+        self._patience = min(settings.request_timeout, settings.progress_timeout)
+        self._alarm.set(self._connection.next_deadline)
         if tap:
             tap.opened()
-        self._alarm.set(self._connection.next_deadline)
 
     @property
     def link(self) -> str:
         """The connection's name in the journal of the node that listens."""
-        return self._told.link or self._link_id.hex()
+        return self._told.link or self.link_id.hex()
+
+    @property
+    def state(self) -> Literal["open", "closed"]:
+        """Whether the connection is there; ``connect(reconnect=True)`` knows ``connecting`` too."""
+        return "closed" if self.closed.done() else "open"
 
     @property
     def pending(self) -> int:
@@ -119,16 +127,25 @@ class Peer(Wire):
             RequestAborted: the peer will not answer.
             ConnectionClosed: the connection ended first.
             LimitExceeded: too big for one frame, or too many requests wait.
+            OSError: a file cannot be read; nothing was sent.
         """
-        payload, blobs = pack(endpoint, data, files)
-        until = monotonic() + (self._connection.request_timeout if timeout is None else timeout)
-        await self._writable(until)
+        connection = self._connection
         now = monotonic()
-        id_ = self._connection.request(
+        until = now + (connection.request_timeout if timeout is None else timeout)
+        if files and not all_read(files):
+            files = await self._load(endpoint, data, files, until - now)
+            now = monotonic()
+        payload, blobs = pack(endpoint, data, files)
+        if not self._room.free or self.closed.done():
+            await self._writable(until)
+            now = monotonic()
+        id_ = connection.request(
             payload, blobs, now=now, timeout=until - now, need_ack=ack, checksum=self._checksum
         )
         future = self._waiting.for_reply(id_)
-        self._flush(endpoint=endpoint, parent=current.get())
+        self._flush(endpoint=endpoint, parent=self._parent())
+        if until < self._alarm.at:
+            self._alarm.set(until)
         try:
             reply = await future
         except asyncio.CancelledError:
@@ -154,14 +171,20 @@ class Peer(Wire):
 
         Raises:
             RequestTimeout: it could not be sent, or was not acknowledged, in ``timeout`` seconds.
+            LimitExceeded: too big for one frame.
+            OSError: a file cannot be read; nothing was sent.
         """
-        payload, blobs = pack(endpoint, data, files)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) as limit:
+                if files and not all_read(files):
+                    files = await load(self._connection, endpoint, data, files)
+                payload, blobs = pack(endpoint, data, files)
                 await self._writable()
                 id_ = self._connection.message(payload, blobs, need_ack=ack, checksum=self._checksum)
                 await self._sent(id_, ack=ack, endpoint=endpoint)
         except TimeoutError:
+            if not limit.expired():
+                raise  # a file system's
             raise RequestTimeout(f"not taken in {timeout:g} s") from None
 
     async def announce(
@@ -169,24 +192,30 @@ class Peer(Wire):
     ) -> None:
         """Tell ``endpoint`` something whose files follow, each in a frame of its own.
 
-        With ``ack`` each file is acknowledged before the next one goes.
+        With ``ack`` each file is acknowledged before the next one goes. A file on disk is read when its turn
+        comes: one is in memory at a time.
 
         Raises:
             RequestAborted: the peer said that it does not take this message.
+            LimitExceeded: a file is too big for one frame; nothing was sent.
+            OSError: a file cannot be read. Found out before anything is sent, or else the message is aborted.
         """
+        on_disk = not all_read(files)
+        found = await sizes(files) if on_disk else [len(file.data) for file in files.values()]
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
-        for file in files.values():
-            self._connection.check_sizes(len(file.data), ())
+        for size in found:
+            self._connection.check_sizes(size, ())
         await self._writable()
         ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
         try:
             await self._sent(ref, ack=ack, endpoint=endpoint)
             for key, file in files.items():
+                blob = await self._blob(file)
                 await self._writable()
                 if not self._connection.is_telling(ref):
                     raise RequestAborted("the peer does not take this message")
-                id_ = self._connection.file(ref, key, file.data, need_ack=ack, checksum=self._checksum)
+                id_ = self._connection.file(ref, key, blob, need_ack=ack, checksum=self._checksum)
                 await self._sent(id_, ack=ack, about=ref)
         except BaseException:
             self.give_up(ref)
@@ -227,28 +256,38 @@ class Peer(Wire):
 
     # --- what the link says ----------------------------------------------------------------------------
 
-    def frame_received(self, data: bytes) -> None:
+    def frame_received(self, data: bytes | memoryview) -> None:
         """Take one frame from the link."""
         if self.closed.done():
             return
+        now = monotonic()
+        if now + self._patience < self._alarm.at:  # what comes may have to be given up some day
+            self._alarm.set(now + self._patience)
         try:
-            frame, exchange, event = self._connection.receive(data, monotonic())
+            received = self._connection.receive(data, now)
         except RemoteProtocolError as exc:
             if self._tap:
-                self._tap.refused(data, str(exc))
+                self._tap.refused(bytes(data), str(exc))
             self._give_up_on_peer(exc)
             return
+        frame, event = received.frame, received.event
         opened = open_payload(frame, event)
         if self._tap:
             endpoint, error = labels(opened)
-            self._tap.frame(IN, frame, data, exchange, endpoint=endpoint, error=error)
+            self._tap.frame(IN, frame, bytes(data), received.exchange, endpoint=endpoint, error=error)
         if event is not None:
-            if not isinstance(frame, ServiceFrame) and frame.need_ack:
-                self._flush()  # before the application sees it
-            self._handle(event, opened)
+            if self._connection.has_output:
+                self._flush()  # an acknowledgement goes before the application sees anything
+            if type(event) is RequestReceived:
+                self._serving.request(event, _known(opened))
+            elif type(event) is ResponseReceived:
+                self._waiting.answered(event, opened)
+            else:
+                self._handle(event, opened)
             if isinstance(opened, BadEnvelope) and self._serving.minds(event):
                 self._strike(str(opened))
-        self._flush()
+        if self._connection.has_output:
+            self._flush()
 
     def link_lost(self, code: int, reason: str) -> None:
         """The connection is gone: fail everything that waits."""
@@ -268,15 +307,17 @@ class Peer(Wire):
     # --- inside ----------------------------------------------------------------------------------------
 
     def _handle(self, event: Event, opened: Opened | None) -> None:
-        if isinstance(event, RequestReceived):
-            self._serving.request(event, _known(opened))
-        elif isinstance(event, ResponseReceived):
-            self._waiting.answered(event, opened)
-        elif isinstance(event, StreamChunk):
+        if type(event) is StreamChunk:
             self._inflow.push(event.frame.ref, event.frame)
         elif isinstance(event, MessageReceived):
             self._on_message(event, _known(opened))
-        elif isinstance(event, Acknowledged):
+        elif isinstance(event, StreamOpened):
+            self._serving.stream(event, _known(opened))
+        else:
+            self._handle_rare(event)
+
+    def _handle_rare(self, event: Event) -> None:
+        if isinstance(event, Acknowledged):
             self._waiting.acknowledged(event)
         elif isinstance(event, RequestFailed):
             self._waiting.failed(event)
@@ -284,8 +325,6 @@ class Peer(Wire):
             self._serving.cancel(event.ref)
         elif isinstance(event, PongReceived):
             self._waiting.pong(event)
-        elif isinstance(event, StreamOpened):
-            self._serving.stream(event, _known(opened))
         elif isinstance(event, StreamLost):
             self._inflow.lose(event.ref, StreamAborted(event.reason))
         elif isinstance(event, MessageRefused | StreamRefused):
@@ -304,6 +343,23 @@ class Peer(Wire):
         self._link.close(exc.close_code, str(exc))
         self._serving.close()  # nobody will hear an answer
 
+    async def _load(
+        self, endpoint: str, data: Any, files: Mapping[int, File], seconds: float
+    ) -> Mapping[int, File]:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await load(self._connection, endpoint, data, files)
+        except TimeoutError:
+            if not limit.expired():
+                raise  # a file system's
+            raise RequestTimeout(f"the files could not be read in {seconds:g} s") from None
+
+    async def _blob(self, file: File) -> bytes:
+        if isinstance(file.source, bytes):
+            return file.source
+        (read,) = (await read_all({0: file}, most=self._connection.settings.max_frame_bytes)).values()
+        return read.data
+
     def _on_message(self, event: MessageReceived, opened: Opened) -> None:
         if self._expects_hello and isinstance(opened, Envelope) and opened.endpoint == HELLO:
             self._expects_hello = False
@@ -319,7 +375,7 @@ class Peer(Wire):
         self.chunk_bytes = min(self.chunk_bytes, self._told.limits.frame_bytes - FRAME_OVERHEAD)
 
     def _tick(self) -> None:
-        self._connection.deaf = self._link.paused
+        self._connection.deaf = self._link.excused
         for event in self._connection.tick(monotonic()):
             if isinstance(event, ConnectionOver):
                 self._link.close(event.code, event.reason)
@@ -328,6 +384,7 @@ class Peer(Wire):
             opened = open_payload(event.frame, event) if isinstance(event, MessageReceived) else None
             self._handle(event, opened)
         self._flush()
+        self._alarm.set(self._connection.next_deadline)
 
 
 def _known(opened: Opened | None) -> Opened:

@@ -9,40 +9,41 @@ class Room:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._free = True
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._calling = False
-
-    @property
-    def free(self) -> bool:
+        self.free = True
         """Whether a frame can go now, before nobody who waits."""
-        return self._free and not self._queue
+        self._takes = True
+        self._queue: deque[asyncio.Future[None]] | None = None  # made when first used: most never are
+        self._calling = False
 
     async def turn(self) -> None:
         """Wait until there is room and everybody who came earlier has had a turn."""
         if self.free:
             return
         called = self._loop.create_future()
+        if self._queue is None:
+            self._queue = deque()
         self._queue.append(called)
+        self.free = False
         await called
 
     def full(self) -> None:
         """The link takes no more for now."""
-        self._free = False
+        self._takes = self.free = False
 
     def ready(self) -> None:
         """The link takes more."""
-        self._free = True
+        self._takes = True
         if not self._calling:
             self._call_next()
 
     def _call_next(self) -> None:
         """Call one, and the next one only after that one has sent: its frame may fill the link again."""
         self._calling = False
-        while self._free and self._queue:
+        while self._takes and self._queue:
             called = self._queue.popleft()
             if not called.done():  # whoever was cancelled has left
                 called.set_result(None)
                 self._calling = True
                 self._loop.call_soon(self._call_next)
                 return
+        self.free = self._takes and not self._queue

@@ -16,16 +16,11 @@ from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
-from framehub.mfp.events import (
-    Event,
-    MessageReceived,
-    RequestReceived,
-    ResponseReceived,
-    StreamOpened,
-)
+from framehub.mfp.events import Event, MessageReceived, RequestReceived, ResponseReceived, StreamOpened
 from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
-from framehub.runtime.calls import Call, File, RawCall, Reply
+from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
+from framehub.runtime.files import File, all_read, load
 from framehub.runtime.streams import Inflow, InStream
 
 if TYPE_CHECKING:
@@ -41,6 +36,10 @@ NO_ENVELOPE = "framehub.error"
 
 Opened: TypeAlias = Envelope | BadEnvelope
 """A payload that was looked into."""
+
+
+_PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes, Reply))
+"""What handlers mostly return, and nobody can await: to ask is dear."""
 
 
 class UnknownEndpoint(FramehubError):
@@ -64,10 +63,13 @@ class Serving:
         endpoints: Endpoints,
         name: Callable[[int], bytes],
         inflow: Inflow,
+        *,
+        recorded: bool,
     ) -> None:
         self.draining = False
         """Take nothing new."""
         self._peer = peer
+        self._recorded = recorded
         self._inflow = inflow
         self._connection = connection
         self._endpoints = endpoints
@@ -76,6 +78,7 @@ class Serving:
         self._handlers: set[asyncio.Task[None]] = set()
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.Lock()
 
     @property
     def running(self) -> int:
@@ -88,14 +91,15 @@ class Serving:
         try:
             outcome = self._call(opened, event, is_request=True)
         except BaseException as exc:  # a handler ends its own work, never ours
-            self._answer(ref, opened, exc, exchange)
-            return
-        if inspect.isawaitable(outcome):
+            outcome = exc
+        if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._answers[ref] = self._begin(
                 self._answer_later(ref, opened, outcome, exchange), outcome, exchange
             )
+        elif self._peer.has_room and not (isinstance(outcome, Reply) and not all_read(outcome.files)):
+            self._respond(ref, opened, outcome, exchange)
         else:
-            self._answer(ref, opened, outcome, exchange)
+            self._answer_in_turn(ref, opened, outcome, exchange)
 
     def message(self, event: MessageReceived, opened: Opened) -> None:
         """Deliver; what nobody takes is refused."""
@@ -107,7 +111,7 @@ class Serving:
         except BaseException:
             self._log_failure(opened, event.exchange)
             return
-        if inspect.isawaitable(outcome):
+        if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._begin(self._finish_later(opened, outcome, event.exchange), outcome, event.exchange)
 
     def stream(self, event: StreamOpened, opened: Opened) -> None:
@@ -174,39 +178,42 @@ class Serving:
         if self.draining:
             raise Stopping("stopping; nothing new is taken")
         name = self._name(event.exchange)
-        left_out = dict(event.left_out) if isinstance(event, MessageReceived) else {}
+        left_out = dict(event.left_out) if type(event) is MessageReceived else {}
+        call: Call | RawCall
+        handler: Any
+        if isinstance(opened, Envelope):
+            handler = self._endpoints.find(opened.endpoint)
+            if handler is None:
+                raise UnknownEndpoint(opened.endpoint)
+            data, files = opened.data, event.frame.files
+            call = Call(
+                opened.endpoint,
+                self._peer,
+                None if data is UNSET else data,
+                unpack(files, opened) if files else {},
+                self._peer.user,
+                is_request,
+                name,
+                left_out,
+            )
+        else:
+            handler = self._endpoints.raw
+            if handler is None:
+                raise opened
+            call = RawCall(
+                payload=event.frame.payload,
+                peer=self._peer,
+                files=dict(event.frame.files),
+                user=self._peer.user,
+                is_request=is_request,
+                conversation=name,
+                left_out=left_out,
+            )
+        if not self._recorded:
+            return handler(call)
         token = current.set(name)
         try:
-            if isinstance(opened, Envelope):
-                handler = self._endpoints.find(opened.endpoint)
-                if handler is None:
-                    raise UnknownEndpoint(opened.endpoint)
-                return handler(
-                    Call(
-                        endpoint=opened.endpoint,
-                        peer=self._peer,
-                        data=None if opened.data is UNSET else opened.data,
-                        files=unpack(event.frame.files, opened),
-                        user=self._peer.user,
-                        is_request=is_request,
-                        exchange=name.hex(),
-                        left_out=left_out,
-                    )
-                )
-            raw = self._endpoints.raw
-            if raw is None:
-                raise opened
-            return raw(
-                RawCall(
-                    payload=event.frame.payload,
-                    peer=self._peer,
-                    files=dict(event.frame.files),
-                    user=self._peer.user,
-                    is_request=is_request,
-                    exchange=name.hex(),
-                    left_out=left_out,
-                )
-            )
+            return handler(call)
         finally:
             current.reset(token)
 
@@ -250,15 +257,29 @@ class Serving:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
             result = exc
+        if isinstance(result, Reply) and not all_read(result.files):
+            await self._answer_with_files(ref, opened, result, exchange)
+            return
         await self._peer.room()
         if self._answers.pop(ref, None):
             self._respond(ref, opened, result, exchange)
 
-    def _answer(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
-        """Answer now, or when the peer has read what it was sent before."""
-        if self._peer.has_room:
-            self._respond(ref, opened, result, exchange)
-            return
+    async def _answer_with_files(self, ref: int, opened: Opened, reply: Reply, exchange: int) -> None:
+        """Answer with files that are still to be read: one answer at a time, for they wait in memory."""
+        endpoint = opened.endpoint if isinstance(opened, Envelope) else NO_ENVELOPE
+        result: Reply | Exception
+        async with self._reading:
+            try:
+                files = await load(self._connection, endpoint, reply.data, reply.files, error=reply.error)
+                result = Reply(reply.data, files, reply.error)
+            except Exception as exc:
+                result = exc
+            await self._peer.room()
+            if self._answers.pop(ref, None):
+                self._respond(ref, opened, result, exchange)
+
+    def _answer_in_turn(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
+        """Answer when the peer has read what it was sent before, and we what is to be sent."""
 
         async def known() -> Any:
             return result
@@ -279,10 +300,13 @@ class Serving:
                     raise TypeError(f"a raw handler returns bytes or None, not {type(result).__name__}")
                 self._peer.respond(ref, result or b"", endpoint=None)
                 return
-            reply = result if isinstance(result, Reply) else Reply(result)
-            payload, blobs = pack(opened.endpoint, reply.data, reply.files, error=reply.error)
-            error = None if reply.error is None else envelope.error_name(reply.error)
-            self._peer.respond(ref, payload, blobs, endpoint=opened.endpoint, error=error)
+            endpoint = opened.endpoint
+            if not isinstance(result, Reply):
+                self._peer.respond(ref, envelope.encode(endpoint, result), endpoint=endpoint)
+                return
+            payload, blobs = pack(endpoint, result.data, result.files, error=result.error)
+            error = None if result.error is None else envelope.error_name(result.error)
+            self._peer.respond(ref, payload, blobs, endpoint=endpoint, error=error)
         except Exception as exc:
             self._fail(ref, opened, exc, exchange)
 
@@ -351,10 +375,12 @@ def unpack(files: Files, opened: Envelope) -> dict[int, File]:
 
 def open_payload(frame: Frame, event: Event | None) -> Opened | None:
     """Look into the payload of a frame that can have one."""
-    if isinstance(event, MessageReceived):
+    if type(event) is MessageReceived:
         frame = event.frame
-    if isinstance(frame, ServiceFrame | BinaryFrame):
+    kind = type(frame)
+    if kind is BinaryFrame or kind is ServiceFrame:
         return None
+    assert not isinstance(frame, BinaryFrame | ServiceFrame)
     if not frame.payload:
         return BadEnvelope("the frame has no payload")
     try:

@@ -8,6 +8,8 @@ holding up everything else on the connection.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +19,7 @@ from msgspec import Struct
 from framehub.codes import BinaryKind
 from framehub.errors import FramehubError, StreamAborted
 from framehub.mfp.frames import BinaryFrame
+from framehub.runtime.files import Buffer, Readable, as_source, pieces
 
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
@@ -148,17 +151,26 @@ class OutStream:
         self._next_key = 0
         self._unbroken_bytes = 0
 
-    async def write(self, data: bytes, *, key: int | None = None, ack: bool = False) -> None:
-        """Send bytes of a file; waits while the peer is slow.
+    async def write(
+        self, data: Buffer | Path | Readable, *, key: int | None = None, ack: bool = False
+    ) -> None:
+        """Send bytes, or all of a file: a path, or one opened with ``"rb"``; waits while the peer is slow.
 
-        Chunks are numbered by themselves unless ``key`` says which file they belong to. With ``ack`` return
-        when the peer has received the last of them.
+        Files are read as they are sent, off the event loop, so they may be of any size. Chunks are numbered
+        by themselves unless ``key`` says which file they belong to. With ``ack`` return when the peer has
+        received the last of them.
 
         Raises:
             StreamAborted: the peer wants no more.
             ConnectionClosed: the connection ended.
+            OSError: the file cannot be read.
         """
-        view = memoryview(data).cast("B")
+        try:
+            view = memoryview(data)  # type: ignore[arg-type]
+        except TypeError:
+            await self._write_file(as_source(data), key=key, ack=ack)
+            return
+        view = view.cast("B")
         size = self._peer.chunk_bytes
         for at in range(0, len(view), size):
             number = key
@@ -166,6 +178,19 @@ class OutStream:
                 number, self._next_key = self._next_key, self._next_key + 1
             last = at + size >= len(view)
             await self._send(bytes(view[at : at + size]), key=number, ack=ack and last)
+
+    async def _write_file(self, source: Path | Readable, *, key: int | None, ack: bool) -> None:
+        held = b""
+        async with aclosing(pieces(source)) as found:
+            async for piece in found:
+                if held:
+                    await self.write(held, key=key)
+                held = piece
+                if not ack:  # only to ask for the last one's do we have to know which it is
+                    await self.write(held, key=key)
+                    held = b""
+        if held:
+            await self.write(held, key=key, ack=ack)
 
     async def write_data(self, data: bytes, *, ack: bool = False) -> None:
         """Send one frame of data that is no file, whole: it has to fit a frame."""

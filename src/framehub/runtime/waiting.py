@@ -32,7 +32,8 @@ class Waiting:
 
     def for_reply(self, id_: int) -> asyncio.Future[Reply]:
         """Wait for the answer to a request."""
-        return self._replies.setdefault(id_, self._loop.create_future())
+        self._replies[id_] = future = self._loop.create_future()
+        return future
 
     def for_ack(self, id_: int, *, about: int) -> asyncio.Future[None]:
         """Wait until the peer has received a frame that is, or belongs to, the message ``about``."""
@@ -54,10 +55,15 @@ class Waiting:
         """A response came."""
         future = self._replies.pop(event.ref, None)
         if isinstance(opened, Envelope):
-            data = None if opened.data is UNSET else opened.data
-            is_error = opened.error is not UNSET
-            error = opened.error if is_error else None
-            _settle(future, Reply(data, unpack(event.frame.files, opened), error, is_error))
+            data, error, files = opened.data, opened.error, event.frame.files
+            reply = Reply(
+                None if data is UNSET else data,
+                unpack(files, opened) if files else {},
+                None if error is UNSET else error,
+                error is not UNSET,
+            )
+            if future is not None and not future.done():
+                future.set_result(reply)
         else:
             _fail(future, RemoteProtocolError(f"the answer cannot be read: {opened}"))
 

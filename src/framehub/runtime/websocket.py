@@ -6,19 +6,38 @@ waits for a peer that does not read.
 
 import asyncio
 import logging
+import struct
 from collections.abc import Callable
+from random import getrandbits
 
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
+from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.progress import Progress, Watched
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
 """Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
 HARD_BYTES = 1024 * 1024
 """Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
 MAX_FRAGMENTS = 1_024
+MAX_CONTROLS = 100
+"""Control frames of the peer in a second."""
 CLOSING_SECONDS = 1.0
+JOINED_BYTES = 16 * 1024
+"""Frames up to this are copied together and written at once; larger ones are never copied."""
+MASKED_BYTES = 1024
+"""The same on the client's side, where every byte has to be masked: beyond this picows does it faster."""
+
+_BINARY = WSMsgType.BINARY
+_HEADS = tuple(bytes((0x82, size)) for size in range(126))
+_LONG_HEAD = struct.Struct(">BBH")
+_LONGEST_HEAD = struct.Struct(">BBQ")
+_ROOM_FOR_HEAD = bytes(14)
+_SHORT_MASKED_HEAD = struct.Struct("<BBI")
+_LONG_MASKED_HEAD = struct.Struct("<BBBBI")
+_ONES = tuple(sum(1 << 32 * word for word in range(words)) for words in range(MASKED_BYTES // 4 + 1))
 
 quiet = logging.getLogger("framehub.websocket.picows")
 quiet.setLevel(logging.CRITICAL)
@@ -28,34 +47,66 @@ class WebSocketLink(WSListener):
     """One WebSocket; made before the handshake ends, owned once it has."""
 
     def __init__(
-        self, own: Callable[["WebSocketLink"], LinkOwner], *, max_bytes: int, listening: bool
+        self,
+        own: Callable[["WebSocketLink"], LinkOwner],
+        *,
+        max_bytes: int,
+        listening: bool,
+        patience: float = 30.0,
     ) -> None:
         super().__init__()
         self._own = own
         self._max_bytes = max_bytes
         self._listening = listening
+        self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
         self._owner: LinkOwner | None = None
         self._transport: WSTransport | None = None
         self._fragments: list[bytes] = []
         self._fragment_bytes = 0
+        self._loop = asyncio.get_running_loop()
+        self._small: list[bytes] = []
+        self._small_bytes = 0
+        self._reading = False
+        self._scheduled = False
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
+        self._progress = Progress(patience, self._too_slow)
+        self._completed = False
+        self._tail = 0
+        self._controls = 0
+        self._controls_since = 0.0
 
     # --- Link --------------------------------------------------------------------------------------
 
-    def send(self, data: bytes) -> bool:
-        """Send one frame as one binary message."""
+    def send(self, *pieces: bytes) -> bool:
+        """Send one frame as one binary message; small ones of one pass of the loop go out together."""
         transport = self._transport
         if transport is None or self._closing:
             return False
-        transport.send(WSMsgType.BINARY, data)
-        self._guard()
+        data = pieces[0]
+        size = len(data)
+        if size > self._joined_bytes or len(pieces) > 1:
+            self._send_large(transport, pieces)
+            return True
+        small = self._small
+        if self._listening:
+            small.append(_HEADS[size] if size < 126 else _LONG_HEAD.pack(0x82, 126, size))
+            small.append(data)
+        else:
+            small.append(_masked(data))
+        self._small_bytes += size
+        if self._small_bytes > JOINED_BYTES:
+            self._write()
+        elif not self._reading and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._write_soon)
         return True
 
     def pause(self, why: str) -> None:
         """Stop reading."""
         if not self._pauses and self._transport:
             self._transport.underlying_transport.pause_reading()
+            self._progress.hold()
         self._pauses.add(why)
 
     def resume(self, why: str) -> None:
@@ -63,47 +114,69 @@ class WebSocketLink(WSListener):
         if why in self._pauses:
             self._pauses.remove(why)
             if not self._pauses and self._transport:
+                self._progress.forgive()
                 self._transport.underlying_transport.resume_reading()
 
     @property
-    def paused(self) -> bool:
-        """Whether there is a reason not to read."""
-        return bool(self._pauses)
+    def excused(self) -> bool:
+        """Whether we do not read, or read what is not whole yet."""
+        return bool(self._pauses) or self._progress.unfinished
 
     def close(self, code: int, reason: str) -> None:
         """Say goodbye; the peer has a second to say it too."""
         transport = self._transport
         if transport is None or self._closing:
             return
+        self._write()
         self._closing = (code, reason)
         transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
         # Read on: the peer's own close has to come through.
         self._pauses.clear()
         transport.underlying_transport.resume_reading()
-        asyncio.get_running_loop().call_later(CLOSING_SECONDS, transport.disconnect, False)
+        self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
 
     # --- picows ------------------------------------------------------------------------------------
 
     def on_ws_connected(self, transport: WSTransport) -> None:
         """The handshake is done."""
         self._transport = transport
-        transport.underlying_transport.set_write_buffer_limits(high=SOFT_BYTES)
+        socket_ = transport.underlying_transport
+        socket_.set_write_buffer_limits(high=SOFT_BYTES)
+        if self._listening:
+            parser = socket_.get_protocol()
+            assert isinstance(parser, asyncio.BufferedProtocol)
+            socket_.set_protocol(Watched(parser, self._came))
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One WebSocket frame: most often a whole message."""
+        self._reading = True
         kind = frame.msg_type
+        if kind is _BINARY and frame.fin and not self._fragments and not self._closing:
+            if frame.rsv1 or frame.rsv2 or frame.rsv3:
+                self._refuse_reserved()
+            else:
+                large = frame.payload_size > SMALL_BYTES
+                self._deliver(frame.get_payload_as_memoryview() if large else frame.get_payload_as_bytes())
+        else:
+            self._on_other(transport, frame, kind)
+        if frame.last_in_buffer:
+            self._reading = False
+            self._tail = frame.tail_size
+            if self._small:
+                self._write()
+
+    def _on_other(self, transport: WSTransport, frame: WSFrame, kind: WSMsgType) -> None:
+        """What is not a whole binary message."""
         if kind == WSMsgType.CLOSE:
             self._on_close(transport, frame)
         elif self._closing:
             return
         elif frame.rsv1 or frame.rsv2 or frame.rsv3:
-            self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
+            self._refuse_reserved()
         elif kind == WSMsgType.BINARY:
             if self._fragments:
                 self.close(CloseCode.PROTOCOL_ERROR, "a message inside a message")
-            elif frame.fin:
-                self._deliver(frame.get_payload_as_bytes())
             else:
                 self._collect(frame)
         elif kind == WSMsgType.CONTINUATION:
@@ -112,14 +185,19 @@ class WebSocketLink(WSListener):
             else:
                 self.close(CloseCode.PROTOCOL_ERROR, "a continuation of nothing")
         elif kind == WSMsgType.PING:
+            self._count_control()
+            self._write()
             transport.send_pong(frame.get_payload_as_bytes())
             self._guard()
+        elif kind == WSMsgType.PONG:
+            self._count_control()
         elif kind == WSMsgType.TEXT:
             self.close(CloseCode.UNSUPPORTED, "text messages carry no MFP")
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The socket is gone."""
         self._transport = None
+        self._progress.stop()
         code, reason = self._closing or (1006, "the connection was lost")
         handshake = transport.close_handshake
         if self._closing is None and handshake is not None and handshake.sent is not None:
@@ -142,8 +220,58 @@ class WebSocketLink(WSListener):
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _deliver(self, message: bytes) -> None:
+    def _send_large(self, transport: WSTransport, pieces: tuple[bytes, ...]) -> None:
+        """Nothing is copied on the listening side; on the other every byte is, once, to be masked."""
+        self._write()
+        if len(pieces) == 1:
+            transport.send(_BINARY, pieces[0])
+        elif self._listening:
+            head = _LONGEST_HEAD.pack(0x82, 127, sum(map(len, pieces)))
+            transport.underlying_transport.writelines([head, *pieces])
+        else:
+            buffer = bytearray().join((_ROOM_FOR_HEAD, *pieces))
+            transport.send_reuse_external_bytearray(_BINARY, buffer, len(_ROOM_FOR_HEAD))
+        self._guard()
+
+    def _write(self) -> None:
+        """Write the small frames that wait, as one."""
+        if self._small:
+            assert self._transport is not None
+            self._transport.underlying_transport.write(b"".join(self._small))
+            self._small.clear()
+            self._small_bytes = 0
+            self._guard()
+
+    def _write_soon(self) -> None:
+        self._scheduled = False
+        if self._transport is not None:
+            self._write()
+
+    def _refuse_reserved(self) -> None:
+        self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
+
+    def _came(self, size: int) -> None:
+        """So many bytes were read, and what was whole of them has been taken."""
+        completed, self._completed = self._completed, False
+        unfinished = not completed or self._tail > 0 or bool(self._fragments)
+        self._progress.read(size, completed=completed, unfinished=unfinished)
+
+    def _too_slow(self) -> None:
+        self.close(CloseCode.POLICY, "a message takes too long to come")
+
+    def _count_control(self) -> None:
+        """Pings and pongs are free, up to a point."""
+        self._completed = not self._fragments
+        now = self._loop.time()
+        if now - self._controls_since >= 1.0:
+            self._controls_since, self._controls = now, 0
+        self._controls += 1
+        if self._controls > MAX_CONTROLS:
+            self.close(CloseCode.POLICY, f"over {MAX_CONTROLS} control frames in a second")
+
+    def _deliver(self, message: bytes | memoryview) -> None:
         assert self._owner is not None
+        self._completed = True
         try:
             self._owner.frame_received(message)
         except Exception:
@@ -180,3 +308,16 @@ class WebSocketLink(WSListener):
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_bytes:
             self.close(CloseCode.POLICY, "the peer does not read")
+
+
+def _masked(data: bytes) -> bytes:
+    """A client's binary message of up to ``MASKED_BYTES``, masked: for small ones big numbers are fast."""
+    size = len(data)
+    words = (size + 3) >> 2
+    key = getrandbits(32)
+    masked = int.from_bytes(data, "little") ^ key * _ONES[words]
+    if size < 126:
+        head = _SHORT_MASKED_HEAD.pack(0x82, 0x80 | size, key)
+    else:
+        head = _LONG_MASKED_HEAD.pack(0x82, 0xFE, size >> 8, size & 0xFF, key)
+    return head + masked.to_bytes(words << 2, "little")[:size]

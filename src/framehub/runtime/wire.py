@@ -32,7 +32,8 @@ class Wire:
         """What one frame of a stream of ours carries at most."""
         self._connection = Connection(settings)
         self._link = link
-        self._link_id = link_id
+        self.link_id = link_id
+        """The connection's name in our own journal."""
         self._tap = tap
         self._checksum = checksum
         self._waiting = Waiting()
@@ -84,7 +85,7 @@ class Wire:
         payload = envelope.encode(endpoint, data)
         await self._writable()
         ref = self._connection.message(payload, streaming=True, checksum=self._checksum)
-        self._flush(endpoint=endpoint, parent=current.get())
+        self._flush(endpoint=endpoint, parent=self._parent())
         return ref
 
     async def send_chunk(self, ref: int, data: bytes, *, key: int | None, ack: bool) -> None:
@@ -127,10 +128,10 @@ class Wire:
 
     async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
         if not ack:
-            self._flush(endpoint=endpoint, parent=current.get())
+            self._flush(endpoint=endpoint, parent=self._parent())
             return
         future = self._waiting.for_ack(id_, about=about or id_)
-        self._flush(endpoint=endpoint, parent=current.get())
+        self._flush(endpoint=endpoint, parent=self._parent())
         try:
             await future
         finally:
@@ -140,11 +141,18 @@ class Wire:
     # --- inside ----------------------------------------------------------------------------------------
 
     def _exchange_name(self, exchange: int) -> bytes:
-        return self._link_id + exchange.to_bytes(8, "big")
+        return self.link_id + exchange.to_bytes(8, "big")
 
     def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
         """Send what waits; the labels belong to the one frame among it that is no service frame."""
-        for data, frame, exchange in self._connection.drain():
-            if self._link.send(data) and self._tap:
-                self._tap.frame(OUT, frame, data, exchange, endpoint=endpoint, error=error, parent=parent)
-        self._alarm.set(self._connection.next_deadline)
+        tap = self._tap
+        send = self._link.send
+        for out in self._connection.drain():
+            if send(*out.pieces) and tap:
+                tap.frame(
+                    OUT, out.frame, out.data, out.exchange, endpoint=endpoint, error=error, parent=parent
+                )
+
+    def _parent(self) -> bytes:
+        """The exchange whose handler asks, where anybody writes that down."""
+        return current.get() if self._tap else NO_ID

@@ -2,7 +2,7 @@ import pytest
 
 from framehub.errors import EndpointError
 from framehub.gateway.sample import endpoints
-from framehub.runtime.calls import File
+from framehub.runtime.files import File
 from framehub.runtime.memory import pair
 
 

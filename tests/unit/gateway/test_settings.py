@@ -4,7 +4,7 @@ import pytest
 
 from framehub.errors import ConfigError
 from framehub.gateway.settings import GatewaySettings, split_address
-from framehub.runtime.listen import is_loopback
+from framehub.runtime.address import is_loopback
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_message_is_delivered_whole_in_the_announced_order() -> None:
     """[MFP-8.4.1]"""
     shelf = Shelf()
     shelf.open()
-    assert 7 in shelf.announced
+    assert 7 in shelf.announced.sets
     assert shelf.file(2, b"two") is None
     whole = MessageFrame(id=7, payload=b"p", files=((4, b"four"), (2, b"two")), expected=KEYS)
     assert shelf.file(4, b"four", final=True) == MessageReceived(whole, 70)
@@ -69,7 +69,7 @@ def test_after_our_abort_what_is_under_way_is_swallowed(final: bool) -> None:
     shelf = Shelf()
     shelf.open()
     assert isinstance(shelf.file(9, final=final), MessageLost)
-    assert (7 in shelf.announced, shelf.announced.exchange(7)) == (False, 0)
+    assert (7 in shelf.announced.sets, shelf.announced.exchange(7)) == (False, 0)
     shelf.sent()
     shelf.dropped.late(BinaryFrame(id=99, ref=7, final=False), 70, 0.0)
     assert shelf.sent() == ([ServiceFrame(id=2, code=Service.UNKNOWN, ref=7)] if final else [])

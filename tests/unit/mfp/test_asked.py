@@ -34,7 +34,7 @@ def test_a_request_waits_until_its_answer() -> None:
     desk = Desk()
     id_ = desk.ask()
     assert desk.sent() == [RequestFrame(id=id_, payload=b"?")]
-    assert id_ in desk.asked
+    assert id_ in desk.asked.waiting
     answer = ResponseFrame(id=9, ref=id_)
     assert desk.asked.answered(answer) == ResponseReceived(id_, answer, 1)
     assert len(desk.asked) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from framehub.codes import BinaryKind, Service
 from framehub.errors import ChecksumFailed, LocalProtocolError, MalformedFrame
-from framehub.mfp import codec
+from framehub.mfp import codec, layout
 from framehub.mfp.checksum import BY_FLAG, OFF, Checksums
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 
@@ -41,7 +41,7 @@ def test_what_was_sent_is_what_arrives(frame: Frame, checksums: Checksums) -> No
 @pytest.mark.parametrize("frame", FRAMES, ids=repr)
 def test_in_mode_always_the_sum_is_there_unasked(frame: Frame) -> None:
     data = codec.encode(frame, ALWAYS)
-    assert data[0] & codec.CHECKSUM
+    assert data[0] & layout.CHECKSUM
     assert codec.decode(data, ALWAYS).checksum
     with pytest.raises(ChecksumFailed):
         codec.decode(data[:-1] + bytes((data[-1] ^ 1,)), ALWAYS)

@@ -101,3 +101,16 @@ def test_as_many_files_as_allowed_and_one_more() -> None:
 def test_the_overhead_covers_the_longest_frame(files: tuple[tuple[int, bytes], ...]) -> None:
     frame = ResponseFrame(id=1, ref=1, payload=b"x" * 50, files=files, checksum=True)
     assert len(codec.encode(frame)) <= FRAME_OVERHEAD + 50 + sum(8 + len(blob) for _, blob in files)
+
+
+def test_what_is_not_read_yet_is_held_to_the_same_limits_by_its_size() -> None:
+    """[MFP-9.3.1]"""
+    box = outbox(max_frame_bytes=100, max_files=2)
+    room = 100 - FRAME_OVERHEAD
+    box.check_sizes(room, [])
+    box.check_sizes(10, [room - 10 - 16, 0])
+    for payload, files in ((room + 1, []), (10, [room - 10 - 15, 0])):
+        with pytest.raises(LimitExceeded, match=r"101 is over the limit of 100 \(max_frame_bytes.*stream"):
+            box.check_sizes(payload, files)
+    with pytest.raises(LimitExceeded, match="max_files"):
+        box.check_sizes(0, [0, 0, 0])

@@ -42,7 +42,7 @@ def test_a_stream_opens_under_its_id_and_exchange() -> None:
     bench = Bench()
     assert bench.streams.exchange(7) == 0
     assert bench.open() == StreamOpened(MessageFrame(id=7, streaming=True), 70)
-    assert (7 in bench.streams, len(bench.streams), bench.streams.exchange(7)) == (True, 1, 70)
+    assert (7 in bench.streams.open, len(bench.streams), bench.streams.exchange(7)) == (True, 1, 70)
 
 
 @pytest.mark.parametrize("kind", [BinaryKind.NONE, BinaryKind.STREAMING, BinaryKind.DATA])
@@ -53,7 +53,7 @@ def test_it_ends_at_the_first_last_frame_of_whatever_kind(kind: BinaryKind) -> N
     for final in (False, True):
         frame = bench.chunk(kind, final=final)
         assert bench.streams.received(frame) == StreamChunk(frame, 70)
-    assert (7 in bench.streams, bench.past.get(7), bench.sent()) == (False, 70, [])
+    assert (7 in bench.streams.open, bench.past.get(7), bench.sent()) == (False, 70, [])
 
 
 @pytest.mark.parametrize("final", [False, True])
@@ -63,7 +63,7 @@ def test_an_announced_file_loses_it(final: bool) -> None:
     bench.open()
     lost = bench.streams.received(bench.chunk(BinaryKind.EXPECTED, final=final))
     assert lost == StreamLost(7, "an announced file in a stream", 70)
-    assert (7 in bench.streams, bench.sent()) == (False, [ABORT])
+    assert (7 in bench.streams.open, bench.sent()) == (False, [ABORT])
 
 
 def test_as_many_streams_as_allowed_and_one_more() -> None:

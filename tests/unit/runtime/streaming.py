@@ -53,13 +53,17 @@ class Wire(MemoryLink):
         super().__init__()
         self.sent: list[Frame] = []
 
-    def send(self, data: bytes) -> bool:
-        self.sent.append(codec.decode(data))
+    def send(self, *pieces: bytes) -> bool:
+        self.sent.append(codec.decode(b"".join(pieces)))
         return True
 
     @property
     def paused(self) -> bool:
         return bool(self._pauses)
+
+    @property
+    def excused(self) -> bool:
+        return self.paused
 
 
 def alone(app: Endpoints, **settings: Any) -> tuple[Peer, Wire]:

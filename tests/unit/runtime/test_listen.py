@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,9 +117,12 @@ async def test_what_does_not_finish_in_time_is_cut_off(server: Listener) -> None
     [
         ("http://127.0.0.1:1/mfp", {}, "want ws://HOST:PORT/PATH"),
         ("ws:///mfp", {}, "want ws://HOST:PORT/PATH"),
-        ("ws://127.0.0.1:1/mfp?x=1", {}, "want ws://HOST:PORT/PATH"),
+        ("ws://127.0.0.1:1/mfp?x=1", {}, "want ws://HOST:PORT/PATH without a query"),
         ("wss://127.0.0.1:1/mfp", {}, "go together"),
         ("ws://127.0.0.1:1/mfp", {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}, "go together"),
+        ("tcp://127.0.0.1:1", {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}, "go together"),
+        ("unix:///x", {"origins": ["https://good.example"]}, "origins= goes with ws://"),
+        ("tcp://127.0.0.1:1?key=x", {}, "'key' is none of checksum and timeout"),
     ],
 )
 def test_an_address_that_cannot_be_is_refused(url: str, options: dict[str, Any], text: str) -> None:
@@ -130,6 +134,38 @@ async def test_a_taken_port_is_a_clear_error(server: Listener) -> None:
     second = listen(server.url, Endpoints())
     with pytest.raises(ConfigError, match="cannot listen on ws://127"):
         await second.start()
+
+
+async def test_the_address_told_is_the_real_one(tmp_path: Path) -> None:
+    async with listen("tcp://127.0.0.1:0?checksum=crc32", Endpoints()) as server:
+        assert server.port > 0
+        assert server.url == f"tcp://127.0.0.1:{server.port}?checksum=crc32"
+    async with listen(f"unix://{tmp_path}/my%20hub?timeout=3", Endpoints()) as server:
+        assert server.url == f"unix://{tmp_path}/my%20hub?timeout=3"
+
+
+@pytest.mark.parametrize("kind", ["tcp://127.0.0.1:0", "unix"])
+async def test_byte_streams_are_drained_and_left_in_the_same_way(tmp_path: Path, kind: str) -> None:
+    app = Endpoints()
+
+    @app.on("wait")
+    async def wait(call: Call) -> str:
+        await asyncio.sleep(call.data)
+        return "done"
+
+    listener = listen(kind if ":" in kind else f"unix://{tmp_path}/hub", app)
+    await listener.start()
+    async with connect(listener.url) as peer:
+        asking = asyncio.create_task(peer.request("wait", 0.1))
+        await asyncio.sleep(0.05)
+        closing = asyncio.create_task(listener.close())
+        assert (await asking).data == "done"
+        await closing
+        assert (await peer.closed).reason == "the peer ended the connection"
+    with pytest.raises(ConnectFailed):
+        async with connect(listener.url):
+            pass
+    assert not (tmp_path / "hub").exists()
 
 
 def test_ipv6_addresses_stand_in_brackets() -> None:

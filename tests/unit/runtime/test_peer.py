@@ -17,8 +17,9 @@ from framehub.errors import (
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import Call, File, RawCall, Reply
+from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.memory import MemoryLink, pair
 from framehub.runtime.peer import Peer
 
@@ -252,8 +253,8 @@ async def test_a_response_nobody_waits_for_is_answered_unknown() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
     peer = Peer(Settings(), Wire(), Endpoints(), link_id=bytes(8))
@@ -273,8 +274,8 @@ async def test_bare_payloads_reach_the_raw_handler() -> None:
     sent: list[bytes] = []
 
     class Wire(MemoryLink):
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
     peer = Peer(Settings(), Wire(), app, link_id=bytes(8), user=3)

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from framehub.codes import ErrorCode, Service
 from framehub.errors import EndpointError
+from framehub.journal.writer import JournalWriter
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.settings import Settings
@@ -15,6 +17,7 @@ from framehub.runtime.calls import Call, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
 from framehub.runtime.peer import Peer
+from framehub.runtime.tap import Tap
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -92,11 +95,11 @@ def wired(app: Endpoints) -> tuple[Peer, list[bytes]]:
     class Wire:
         full = False
 
-        def send(self, data: bytes) -> bool:
-            sent.append(data)
+        def send(self, *pieces: bytes) -> bool:
+            sent.append(b"".join(pieces))
             return True
 
-        paused = False
+        excused = False
 
         def pause(self, why: str) -> None: ...
         def resume(self, why: str) -> None: ...
@@ -170,7 +173,7 @@ async def test_the_link_going_down_ends_every_handler() -> None:
         await task
 
 
-async def test_what_a_handler_asks_has_its_exchange_as_parent() -> None:
+async def test_what_a_handler_asks_has_its_exchange_as_parent(tmp_path: Path) -> None:
     from framehub.runtime.serving import current
 
     seen: list[bytes] = []
@@ -187,8 +190,10 @@ async def test_what_a_handler_asks_has_its_exchange_as_parent() -> None:
         seen.append(current.get())
         return call.exchange
 
-    client, _ = pair(theirs=app)
-    names = [(await client.request(name)).data for name in ("now", "later")]
+    with JournalWriter(tmp_path, node="n") as writer:
+        client, _ = pair(theirs=app, tap=Tap(writer))
+        names = [(await client.request(name)).data for name in ("now", "later")]
+        await client.close()
     assert [name.hex() for name in seen] == names
     assert current.get() == bytes(16)
 

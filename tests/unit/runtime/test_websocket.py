@@ -177,3 +177,57 @@ async def test_a_handler_bug_of_ours_closes_with_1011(
     assert await client.close_code() == 1011
     assert "ZeroDivisionError" in caplog.text
     await client.end()
+
+
+async def test_more_control_frames_in_a_second_than_anybody_needs(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    for n in range(100):
+        client.send(FIN | (raw.PING if n % 2 else raw.PONG), b"")
+    client.send(FIN | raw.BINARY, REQUEST)
+    while (await client.receive())[0] != raw.BINARY:
+        pass
+    client.send(FIN | raw.PONG, b"")
+    assert await client.close_code() == 1008
+    await client.end()
+
+
+@pytest.mark.parametrize("part", ["a frame that is never whole", "a fragment that is never the last"])
+async def test_a_message_that_drips_is_not_waited_for(part: str) -> None:
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(progress_timeout=0.3)) as slow:
+        client = await RawClient.open(slow.port)
+        if part == "a frame that is never whole":
+            client.send(FIN | raw.BINARY, REQUEST, declared=1_000_000)
+            drip = bytes(1)
+        else:
+            client.send(raw.BINARY, REQUEST[:4])
+            drip = bytes((FIN | raw.PING, 0x80, 0, 0, 0, 0))
+        told = asyncio.ensure_future(client.close_code())
+        while not told.done():
+            client.writer.write(drip)
+            await asyncio.sleep(0.02)
+        assert await told == 1008
+        await client.end()
+
+
+async def test_a_client_that_says_nothing_is_no_slow_client(server: Listener) -> None:
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(progress_timeout=0.1)) as quick:
+        client = await RawClient.open(quick.port)
+        client.send(FIN | raw.BINARY, REQUEST)
+        await client.receive()
+        await asyncio.sleep(0.4)
+        client.send(FIN | raw.BINARY, REQUEST)
+        assert (await client.receive())[0] == raw.BINARY
+        await client.end()
+
+
+async def test_a_slow_message_is_a_sign_of_life_and_silence_is_none() -> None:
+    """[MFP-8.7.2] [MFP-8.7.3]"""
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(keepalive=0.02)) as quick:
+        client = await RawClient.open(quick.port)
+        client.send(raw.BINARY, REQUEST[:4])
+        await asyncio.sleep(0.2)
+        (peer,) = quick.peers
+        assert not peer.closed.done()
+        client.send(FIN, REQUEST[4:])
+        assert await client.close_code() == 1001
+        await client.end()

@@ -10,9 +10,10 @@ from framehub.errors import LimitExceeded, RequestTimeout
 from framehub.journal.reader import read
 from framehub.journal.writer import JournalWriter
 from framehub.mfp.settings import Settings
-from framehub.runtime.calls import Call, File
+from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
 from framehub.runtime.listen import listen
 from framehub.runtime.memory import pair
 from framehub.runtime.tap import Tap

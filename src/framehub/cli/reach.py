@@ -1,0 +1,160 @@
+"""What ``request``, ``stream`` and ``ping`` have in common: where to connect, and what they are given."""
+
+import json
+import os
+import select
+import stat
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import click
+import uvloop
+from msgspec import UNSET
+
+from framehub.cli.rows import printable
+from framehub.errors import FramehubError
+from framehub.mfp.checksum import ALGORITHMS
+from framehub.mfp.settings import Settings
+
+DEFAULT_URL = "ws://127.0.0.1:7400/mfp"
+STDIN = "-"
+_LOOK_MS = 200
+"""How often a read that waits for input looks whether it is still wanted."""
+
+
+class BadInput(click.ClickException):
+    """An argument that cannot be used: one line, and the exit code of wrong usage."""
+
+    exit_code = 2
+
+
+def connection_options(command: Any) -> Any:
+    """Add the options that say where and how to connect."""
+    names = [name + suffix for suffix in ("", ".always") for name in ALGORITHMS]
+    for option in (
+        click.option(
+            "--token-file",
+            type=click.File("rb"),
+            metavar="FILE",
+            help="Who we are: the token in FILE, sent as the bearer.",
+        ),
+        click.option(
+            "--checksum",
+            type=click.Choice(names),
+            help="Put checksums on our frames; with .always the other side has to as well.",
+        ),
+        click.option(
+            "--url",
+            default=DEFAULT_URL,
+            show_default=True,
+            envvar="FRAMEHUB_URL",
+            show_envvar=True,
+            help="Where the gateway listens.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def connection(url: str, checksum: str | None, token_file: BinaryIO | None) -> dict[str, Any]:
+    """The arguments of ``connect``."""
+    token = None
+    if token_file is not None:
+        found = token_file.read(4096).strip()
+        if not found or not found.isascii() or not all(33 <= byte <= 126 for byte in found):
+            raise BadInput(f"{token_file.name}: want one token there, without spaces")
+        token = found.decode()
+    return {"url": url, "checksum": checksum, "token": token}
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a command's work. What a peer says in an error is data: nothing of it may steer a terminal."""
+    try:
+        uvloop.run(coroutine)
+    except FramehubError as exc:
+        raise click.ClickException(printable(str(exc))) from exc
+
+
+def parse(text: str | None) -> Any:
+    """The JSON of an argument: itself, that of ``@FILE``, that of stdin for ``-``; unset without one."""
+    if text is None:
+        return UNSET
+    most = Settings().max_frame_bytes
+    where = "JSON"
+    raw: str | bytes = text
+    if text == STDIN:
+        where, raw = "stdin", sys.stdin.buffer.read(most + 1)
+    elif text.startswith("@"):
+        where = text[1:]
+        with Path(where).open("rb") as file:
+            raw = file.read(most + 1)
+    if len(raw) > most:
+        raise BadInput(f"{where}: over {most} bytes; send it as a file or a stream")
+    try:
+        return json.loads(raw, parse_constant=_no_number)
+    except json.JSONDecodeError as exc:
+        raise BadInput(f"{where}: {exc}") from None  # with line, column and offset
+    except (ValueError, RecursionError) as exc:
+        raise BadInput(f"{where}: not JSON: {exc}") from None
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+class Input:
+    """Stdin, a pipe or a file, read by a thread; ``stop`` ends a read that waits for what may never come."""
+
+    def __init__(self, file: BinaryIO, told: Callable[[int], object] = lambda _: None) -> None:
+        self._file = file
+        self._told = told
+        self._stopped = False
+        self._ready = select.poll()
+        self._ready.register(file, select.POLLIN)
+
+    def read(self, size: int) -> bytes:
+        """What is there now, at most ``size`` bytes; none at the end."""
+        while not self._stopped:
+            if self._ready.poll(_LOOK_MS):
+                data = os.read(self._file.fileno(), size)
+                self._told(len(data))
+                return data
+        return b""
+
+    def stop(self) -> None:
+        """Nobody wants more."""
+        self._stopped = True
+
+
+def open_input(name: str) -> BinaryIO:
+    """A file, a pipe, or stdin for ``-``, without a buffer of its own.
+
+    Raises:
+        OSError: it cannot be read, or it is a directory.
+    """
+    if name == STDIN:
+        return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+    return Path(name).open("rb", buffering=0)
+
+
+def is_regular(name: str) -> bool:
+    """Whether its bytes are there at once; what is not there at all is found out when it is read."""
+    if name == STDIN:
+        return False
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def as_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON that a terminal can show: what is not printable is escaped, and it stays JSON."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return "".join(char if char == "\n" or char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return json.dumps(char)[1:-1] if ord(char) != 0x7F else "\\u007f"

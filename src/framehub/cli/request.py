@@ -1,0 +1,174 @@
+"""``framehub request``: ask an endpoint something and print its answer."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from framehub.cli.progress import sized
+from framehub.cli.reach import (
+    STDIN,
+    BadInput,
+    Input,
+    as_text,
+    connection,
+    connection_options,
+    is_regular,
+    open_input,
+    parse,
+    run,
+)
+from framehub.cli.rows import printable
+from framehub.errors import EndpointError, RequestTimeout
+from framehub.runtime.calls import Reply
+from framehub.runtime.connect import connect
+from framehub.runtime.files import File, write_new
+
+LAST_KEY = 2**32 - 1
+
+
+@click.command()
+@click.argument("endpoint")
+@click.argument("data", metavar="[JSON|@FILE|-]", required=False)
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="[KEY=]PATH",
+    help="Attach a file, under the next free number without KEY; - is stdin.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Save the answer's files there, as file-KEY.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the answer.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One object: data or error, and what files came.")
+@connection_options
+def request(
+    endpoint: str,
+    data: str | None,
+    files: tuple[str, ...],
+    out: Path | None,
+    timeout: float,
+    as_json: bool,
+    url: str,
+    checksum: str | None,
+    token_file: BinaryIO | None,
+) -> None:
+    """Ask ENDPOINT and print its answer.
+
+    What is sent is JSON: given as it is, read from @FILE, or from stdin for -. The answer's data go to stdout
+    as JSON. Its files are listed on stderr and saved only with --out, never under a name that the other side
+    chose. Exits with 1 if the answer is an error.
+    """
+    keyed = list(_keyed(files))
+    if [data, *(path for _, path in keyed)].count(STDIN) > 1:
+        raise BadInput("stdin can be used only once: for the data, or for one file")
+    value = parse(data)
+    where = connection(url, checksum, token_file)
+    with ExitStack() as stack:
+        attached = {
+            key: File(Path(path) if is_regular(path) else Input(stack.enter_context(open_input(path))))
+            for key, path in keyed
+        }
+        run(_request(where, endpoint, value, attached, timeout=timeout, out=out, as_json=as_json))
+
+
+async def _request(
+    where: Mapping[str, Any],
+    endpoint: str,
+    data: Any,
+    files: Mapping[int, File],
+    *,
+    timeout: float,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    try:
+        async with connect(**where) as peer:
+            reply = await peer.request(endpoint, data, files=files, timeout=timeout, raise_on_error=False)
+    except RequestTimeout as exc:
+        raise RequestTimeout(f"{endpoint}: {exc} ({timeout:g} s)") from None
+    finally:
+        for file in files.values():
+            if isinstance(file.source, Input):
+                file.source.stop()
+    if as_json:
+        _print_object(reply, out)
+    else:
+        _print_data(reply, out)
+    if reply.is_error:
+        raise click.ClickException(f"{endpoint} answered with an error: {_error(reply.error)}")
+
+
+def _keyed(files: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Each file's key and path; those without a key get the smallest numbers that are free."""
+    taken: set[int] = set()
+    split = []
+    for text in files:
+        key, equals, path = text.partition("=")
+        if equals and key.isascii() and key.isdigit():
+            if int(key) in taken or int(key) > LAST_KEY:
+                raise BadInput(f"--file {text}: key {key} is {'taken' if int(key) in taken else 'too big'}")
+            taken.add(int(key))
+            split.append((int(key), path))
+        else:
+            split.append((-1, text))
+    free = (number for number in range(len(files) + len(taken)) if number not in taken)
+    for number, path in split:
+        yield next(free) if number < 0 else number, path
+
+
+def _print_data(reply: Reply, out: Path | None) -> None:
+    if not reply.is_error:
+        click.echo(as_text(reply.data, indent=2))
+    for key, file in reply.files.items():
+        about = f"file {key}: {printable(file.name) or '(no name)'}"
+        about += f" ({printable(file.type)})" if file.type else ""
+        about += f", {sized(len(file.data))}"
+        if out is not None:
+            about += f", saved as {_save(file, key, out)}"
+        click.echo(about, err=True)
+
+
+def _print_object(reply: Reply, out: Path | None) -> None:
+    files: list[dict[str, Any]] = []
+    for key, file in reply.files.items():
+        files.append({"key": key, "name": file.name, "type": file.type, "bytes": len(file.data)})
+        if out is not None:
+            files[-1]["path"] = str(_save(file, key, out))
+    said = {"error": reply.error} if reply.is_error else {"data": reply.data}
+    click.echo(as_text({**said, "files": files}))
+
+
+def _save(file: File, key: int, out: Path) -> Path:
+    """Save under a name of our own that is free."""
+    out.mkdir(exist_ok=True)
+    number = 0
+    while True:
+        path = out / (f"file-{key}-{number}" if number else f"file-{key}")
+        try:
+            write_new(path, file.data)
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _error(value: Any) -> str:
+    """The library's errors as text, an application's own as JSON."""
+    if isinstance(value, dict) and value.keys() == {"code", "message"}:
+        return printable(str(EndpointError(value)))
+    return json.dumps(value) if not isinstance(value, str) else printable(value)

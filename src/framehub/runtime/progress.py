@@ -1,0 +1,85 @@
+"""Whether a message that has begun to come goes on coming: a peer that drips bytes is not waited for."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+SLOWEST: Final = 16 * 1024
+"""Bytes in a second that a peer has to send once it has begun a message, after some patience."""
+
+
+class Progress:
+    """Watches one link; ``too_slow`` is called when a message takes too long."""
+
+    def __init__(self, patience: float, too_slow: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._patience = patience
+        self._too_slow = too_slow
+        self._since: float | None = None
+        self._bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a message has begun and is not whole."""
+        return self._since is not None
+
+    def read(self, size: int, *, completed: bool, unfinished: bool) -> None:
+        """Some bytes came: they ``completed`` a message or not, and they left one ``unfinished`` or not."""
+        if completed:
+            self._since, self._bytes = None, 0
+        if not unfinished:
+            return
+        self._bytes += size
+        if self._since is None:
+            self._since = self._loop.time()
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._look)
+
+    def hold(self) -> None:
+        """We do not read for a while ourselves: no time passes until ``forgive``."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def forgive(self) -> None:
+        """We did not read for a while ourselves: the time begins anew."""
+        if self._since is not None:
+            self._since = self._loop.time()
+            if self._timer is None:
+                self._timer = self._loop.call_later(self._patience, self._look)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._since = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._since is None:
+            return
+        left = self._since + self._patience + self._bytes / SLOWEST - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+        else:
+            self._too_slow()
+
+
+class Watched(asyncio.BufferedProtocol):
+    """Stands before the protocol that parses, and tells how much came."""
+
+    def __init__(self, parser: asyncio.BufferedProtocol, came: Callable[[int], None]) -> None:
+        self.get_buffer = parser.get_buffer  # type: ignore[method-assign]
+        self.eof_received = parser.eof_received  # type: ignore[method-assign]
+        self.connection_lost = parser.connection_lost  # type: ignore[method-assign]
+        self.pause_writing = parser.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = parser.resume_writing  # type: ignore[method-assign]
+        self._parse = parser.buffer_updated
+        self._came = came
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Parse, then tell."""
+        self._parse(nbytes)
+        self._came(nbytes)

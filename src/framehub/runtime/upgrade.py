@@ -1,0 +1,175 @@
+"""From an accepted socket to a WebSocket: TLS, the HTTP upgrade, and who is refused (spec/mfp.md, 9.1)."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from ssl import SSLContext
+from typing import Final, Protocol
+
+import aiofastnet
+from picows import WSAutoPingStrategy, WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener
+from picows.picows import WSProtocol  # type: ignore[attr-defined]
+
+from framehub.mfp.negotiation import SUBPROTOCOLS, choose
+from framehub.mfp.settings import Settings
+from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
+from framehub.runtime.address import Address, is_loopback
+from framehub.runtime.link import LinkOwner
+from framehub.runtime.quiet import QuietLog
+from framehub.runtime.sockets import bind
+from framehub.runtime.websocket import WebSocketLink, quiet
+
+log = logging.getLogger("framehub.upgrade")
+
+MOST_HEADERS: Final = 64
+READ_BUFFER: Final = 4_096
+"""To begin with; a WebSocket that says nothing should cost little."""
+
+
+class Own(Protocol):
+    """Makes the owner of a WebSocket that is open."""
+
+    def __call__(self, link: WebSocketLink, settings: Settings, *, greet: bool) -> LinkOwner:
+        """``greet`` a peer that offered a sub-protocol."""
+
+
+class WebSocketServer:
+    """Listens for WebSockets.
+
+    picows reads the request, up to 16 KiB of it, and does the upgrade; what it is given to do, for how long
+    and for how many at once is decided here.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        settings: Settings,
+        own: Own,
+        *,
+        origins: Iterable[str] = (),
+        ssl: SSLContext | None = None,
+    ) -> None:
+        self.port = address.port
+        self._address = address
+        self._settings = settings
+        self._own = own
+        self._origins = frozenset(origins)
+        self._ssl = ssl
+        self._stopping = False
+        self._acceptor: Acceptor | None = None
+        self._quiet = QuietLog(log, address.place)
+
+    async def start(self) -> None:
+        """Begin to listen.
+
+        Raises:
+            ConfigError: the address cannot be had.
+        """
+        bound = await bind(self._address)
+        self.port = bound.port
+        self._quiet.where = replace(self._address, port=self.port).place
+        self._acceptor = Acceptor(bound, self._welcome, self._quiet)
+
+    def stop(self) -> None:
+        """Take no more connections; those that are opening are refused."""
+        self._stopping = True
+        if self._acceptor is not None:
+            self._acceptor.stop()
+
+    async def close(self) -> None:
+        """Let go of everything but the connections that are open."""
+        self.stop()
+        if self._acceptor is not None:
+            await self._acceptor.close()
+        self._quiet.close()
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    async def _welcome(self, arrival: Arrival) -> None:
+        loop = asyncio.get_running_loop()
+        _, protocol = await aiofastnet.connect_accepted_socket(
+            loop,
+            partial(self._protocol, arrival),
+            arrival.socket,
+            ssl=self._ssl,
+            ssl_handshake_timeout=OPENING_SECONDS if self._ssl else None,
+        )
+        await protocol.wait_until_handshake_complete()  # or until it is gone
+        if not arrival.is_open and not arrival.is_refused:
+            self._quiet.count("gone before it was open")
+
+    def _protocol(self, arrival: Arrival) -> WSProtocol:
+        """What ``picows.ws_create_server`` makes for each connection that it accepts itself."""
+        return WSProtocol(
+            host_port=None,
+            ws_path=None,
+            is_client_side=False,
+            ws_listener_factory=partial(self._admit, arrival),
+            logger=quiet,
+            disconnect_on_exception=True,
+            websocket_handshake_timeout=None,  # the acceptor's clock covers TLS too
+            enable_auto_ping=False,
+            auto_ping_idle_timeout=0,
+            auto_ping_reply_timeout=0,
+            auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
+            enable_auto_pong=False,
+            max_frame_size=self._settings.max_frame_bytes,
+            extra_headers=None,
+            read_buffer_init_size=READ_BUFFER,
+        )
+
+    def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
+        """Decide on one upgrade, before anything is made for it."""
+        refuse = partial(self._refuse, arrival)
+        path, _, query = request.path.decode("latin-1").partition("?")
+        if len(request.headers) > MOST_HEADERS:
+            return refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_HEADERS} headers")
+        if path != self._address.path:
+            return refuse(HTTPStatus.NOT_FOUND, f"nothing at {path}; MFP is at {self._address.path}")
+        if query:
+            return refuse(HTTPStatus.BAD_REQUEST, "no query string is accepted")
+        if self._stopping:
+            return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in self._origins | self._own_origins:
+            return refuse(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
+        offered = [
+            name.strip()
+            for line in request.headers.getall("Sec-WebSocket-Protocol", [])
+            for name in line.split(",")
+        ]
+        name = choose(offered, summed=self._settings.verify_always)
+        if offered and name is None:
+            return refuse(HTTPStatus.BAD_REQUEST, f"speak one of {', '.join(SUBPROTOCOLS)}")
+        headers = {"Sec-WebSocket-Protocol": name} if name else None
+        link = self._link(arrival, name)
+        return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
+
+    def _link(self, arrival: Arrival, name: str | None) -> WebSocketLink:
+        settings = self._settings
+        if name is not None:
+            settings = replace(settings, checksums=SUBPROTOCOLS[name])
+
+        def own(link: WebSocketLink) -> LinkOwner:
+            arrival.opened()
+            return self._own(link, settings, greet=name is not None)
+
+        return WebSocketLink(
+            own, max_bytes=settings.max_frame_bytes, listening=True, patience=settings.progress_timeout
+        )
+
+    @property
+    def _own_origins(self) -> set[str]:
+        """Pages that this address could have served. What a request calls its host proves nothing."""
+        host = self._address.host
+        names = {host, "localhost", "127.0.0.1", "[::1]"} if is_loopback(host) else {host}
+        return {f"{scheme}://{name}:{self.port}" for scheme in ("http", "https") for name in names}
+
+    def _refuse(self, arrival: Arrival, status: HTTPStatus, text: str) -> WSUpgradeResponseWithListener:
+        arrival.is_refused = True
+        self._quiet.count(f"refused with HTTP {status.value}")
+        response = WSUpgradeResponse.create_error_response(status, f"{text}\n".encode())
+        return WSUpgradeResponseWithListener(response, None)

@@ -1,0 +1,71 @@
+"""Reaching a listener by any transport, and being told why not."""
+
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framehub.errors import ConfigError, ConnectFailed
+from framehub.runtime.dial import Dialer, dialer
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.listen import listen
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("tcp://127.0.0.1:1", "Connection refused"),
+        ("ws://127.0.0.1:1/mfp", "Connection refused"),
+        ("unix:///no/such/socket", "No such file or directory"),
+        (f"unix:///{'x' * 120}", "too long"),
+        ("tcp://no.such.host.invalid:1", ""),
+    ],
+)
+async def test_nobody_there_is_said_so(url: str, reason: str) -> None:
+    with pytest.raises(ConnectFailed) as caught:
+        await dialer(url).dial()
+    assert str(caught.value).startswith(f"cannot connect to {url}: ")
+    assert reason in caught.value.reason
+    assert "Unknown error" not in caught.value.reason
+    assert caught.value.status is None
+
+
+async def test_a_socket_file_that_nobody_listens_at(tmp_path: Path) -> None:
+    path = tmp_path / "hub"
+    with socket.socket(socket.AF_UNIX) as crashed:
+        crashed.bind(str(path))
+    with pytest.raises(ConnectFailed, match="Connection refused"):
+        await dialer(f"unix://{path}").dial()
+
+
+async def test_a_refusal_has_its_status() -> None:
+    async with listen("ws://127.0.0.1:0/mfp", Endpoints()) as server:
+        with pytest.raises(ConnectFailed) as caught:
+            await dialer(f"ws://127.0.0.1:{server.port}/other").dial()
+        assert caught.value.status == 404
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "text"),
+    [
+        ("tcp://127.0.0.1:1", {"token": "t"}, "token= goes with ws://"),
+        ("unix:///x", {"ssl": ssl.create_default_context()}, "ssl= goes with wss://"),
+        ("ws://127.0.0.1:1/", {"ssl": ssl.create_default_context()}, "ssl= goes with wss://"),
+        ("tcp://127.0.0.1:1?checksum=crc32", {"checksum": "xor8"}, "disagree"),
+        ("tcp://127.0.0.1:1", {"checksum": "md5"}, "none of None, 'crc32'"),
+        ("ws://127.0.0.1:1/mfp?token=t", {}, "without a query"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_sent(
+    url: str, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        dialer(url, **options)
+
+
+def test_a_token_is_not_shown() -> None:
+    there = dialer("ws://127.0.0.1:1/mfp", token="secret")
+    assert isinstance(there, Dialer)
+    assert "secret" not in repr(there)
