@@ -174,6 +174,10 @@ class Speaking:
         """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
         self._outbox.check_sizes(payload, files)
 
+    def check_announced(self, payload: int, files: Sequence[int]) -> None:
+        """Raise ``LimitExceeded`` for an announced message that this peer can never take, by sizes alone."""
+        self._telling.check_announced(payload, files)
+
     @property
     def has_output(self) -> bool:
         """Whether something waits to be sent."""

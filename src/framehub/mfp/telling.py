@@ -1,5 +1,7 @@
 """Messages, announced files and streams that we send (spec/mfp.md, 8.4 and 8.6). Pure."""
 
+from collections.abc import Sequence
+
 from framehub.codes import BinaryKind, Service
 from framehub.errors import LimitExceeded, LocalProtocolError, StreamAborted
 from framehub.mfp.events import MessageRefused, StreamRefused
@@ -77,6 +79,17 @@ class Telling:
         else:
             self._done(id_, exchange)
         return id_, exchange
+
+    def check_announced(self, payload: int, files: Sequence[int]) -> None:
+        """Refuse an announced message that the peer could never take whole, by sizes alone.
+
+        Raises:
+            LimitExceeded: a file too big for a frame, or too many bytes altogether.
+        """
+        for size in files:
+            self._outbox.check_sizes(size, ())
+        if payload + sum(files) > self._outbox.peer.waiting_bytes:
+            raise self._no_room(payload + sum(files))
 
     def file(self, ref: int, key: int, data: bytes, *, need_ack: bool, checksum: bool) -> tuple[int, int]:
         """One announced file; the last missing one ends its message. Its id and exchange.
@@ -183,14 +196,16 @@ class Telling:
 
     def _check_room(self, size: int) -> None:
         """Refuse what the peer would not hold until its message is whole."""
-        most = self._outbox.peer.waiting_bytes
-        if self._bytes + size > most:
-            raise LimitExceeded(
-                "bytes of announced messages and files waiting",
-                allowed=most,
-                got=self._bytes + size,
-                hint="max_waiting_bytes; send bigger things as a stream",
-            )
+        if self._bytes + size > self._outbox.peer.waiting_bytes:
+            raise self._no_room(self._bytes + size)
+
+    def _no_room(self, size: int) -> LimitExceeded:
+        return LimitExceeded(
+            "bytes of announced messages and files waiting",
+            allowed=self._outbox.peer.waiting_bytes,
+            got=size,
+            hint="max_waiting_bytes; send bigger things as a stream",
+        )
 
     def _done(self, id_: int, exchange: int) -> None:
         self._messages.add(id_, exchange)

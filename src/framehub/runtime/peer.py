@@ -197,15 +197,14 @@ class Peer(Wire):
 
         Raises:
             RequestAborted: the peer said that it does not take this message.
-            LimitExceeded: a file is too big for one frame; nothing was sent.
+            LimitExceeded: a file is too big for one frame, or all are for one message; nothing was sent.
             OSError: a file cannot be read. Found out before anything is sent, or else the message is aborted.
         """
         on_disk = not all_read(files)
         found = await sizes(files) if on_disk else [len(file.data) for file in files.values()]
         names = {key: (file.name, file.type) for key, file in files.items()}
         payload = envelope.encode(endpoint, data, names=names)
-        for size in found:
-            self._connection.check_sizes(size, ())
+        self._connection.check_announced(len(payload), found)
         await self._writable()
         ref = self._connection.message(payload, expected=tuple(files), need_ack=ack, checksum=self._checksum)
         try:

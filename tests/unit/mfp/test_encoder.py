@@ -15,6 +15,7 @@ FRAMES = [
     MessageFrame(id=1, payload=LARGE),
     MessageFrame(id=1, payload=b"{}", streaming=True),
     RequestFrame(1, b"{}", ((4, LARGE), (5, b""), (6, b"small"), (7, LARGE))),
+    RequestFrame(1, b"{}", ((4, LARGE), (5, LARGE))),
     ResponseFrame(1, 2, LARGE, ((4, b"small"),)),
     BinaryFrame(id=1, ref=2, kind=BinaryKind.STREAMING, key=0, data=LARGE, final=False),
     BinaryFrame(id=1, ref=2),

@@ -143,3 +143,22 @@ def test_an_announced_message_is_telling_until_it_is_refused() -> None:
     assert ours.is_telling(ref)
     ours.receive(codec.encode(ServiceFrame(id=7, code=Service.ABORT, ref=ref)), 1.0)
     assert not ours.is_telling(ref)
+
+
+def test_sizes_are_enough_to_know_what_does_not_fit() -> None:
+    """[MFP-9.3.1]"""
+    machine = Machine(max_frame_bytes=100)
+    machine.check_sizes(100 - FRAME_OVERHEAD - 8, [0])
+    with pytest.raises(LimitExceeded, match="101 is over the limit of 100"):
+        machine.check_sizes(100 - FRAME_OVERHEAD - 8, [1])
+
+
+def test_an_announced_message_that_can_never_be_whole_is_known_before_it_begins() -> None:
+    """[MFP-9.3.1] Whatever else waits at present."""
+    machine = Machine(max_frame_bytes=100, max_waiting_bytes=100)
+    machine.message(b"x" * 60, expected=(1,))
+    machine.check_announced(10, [45, 45])
+    with pytest.raises(LimitExceeded, match=r"101 is over the limit of 100 \(max_waiting_bytes"):
+        machine.check_announced(10, [45, 46])
+    with pytest.raises(LimitExceeded, match=r"max_frame_bytes"):
+        machine.check_announced(10, [101 - FRAME_OVERHEAD])
