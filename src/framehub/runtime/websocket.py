@@ -308,7 +308,7 @@ class WebSocketLink(WSListener):
 
 
 def _keep_queue_short(socket_: socket.socket) -> None:
-    """What the kernel has taken nobody can overtake: let it take little ahead, so that small things get by."""
+    """What the kernel has taken nobody can overtake: let it take little ahead."""
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
         socket_.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 2 * SOFT_BYTES)
 
