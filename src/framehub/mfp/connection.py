@@ -298,7 +298,8 @@ class Connection:
 
     def forget(self, id_: int) -> None:
         """Wait no longer for the pong or the acknowledgement of ``id_``; one that comes late is ignored."""
-        self._acks.pop(id_, None)
+        if exchange := self._acks.pop(id_, 0):
+            self._past_ours.add(id_, exchange)
         if ping := self._pings.pop(id_, None):
             self._past_ours.add(id_, ping[0])
 

@@ -246,6 +246,16 @@ def test_what_nobody_waits_for_any_more_is_forgotten_and_its_late_answer_ignored
     assert ours.ignored == 0
 
 
+def test_a_late_ack_of_a_chunk_is_ignored_and_not_counted_against_the_peer() -> None:
+    machine = Machine()
+    stream = machine.message(b"", streaming=True, need_ack=True)
+    chunk = machine.chunk(stream, b"x", need_ack=True)
+    for id_ in (stream, chunk):
+        machine.forget(id_)
+        assert machine.take(about(Service.ACK, id_)) == Received(about(Service.ACK, id_), 1, None)
+    assert machine.ignored == 0
+
+
 def test_a_stream_that_is_given_up_waits_for_no_ack_of_its_opening() -> None:
     """[MFP-8.6.5]"""
     machine = Machine()
