@@ -362,8 +362,8 @@ class Connection:
         return exchange
 
     def _theirs(self, ref: int) -> int:
-        """The exchange of something finished that the peer sent under this id, or 0."""
-        return self._past_theirs.get(ref) or self._told.get(ref)
+        """The exchange of what the peer last sent under this id and has finished, or 0."""
+        return max(self._past_theirs.get(ref), self._told.get(ref))
 
     def _is_live(self, id_: int) -> bool:
         return id_ in self._asked.waiting or id_ in self._acks or id_ in self._pings or id_ in self._telling

@@ -145,6 +145,8 @@ class Telling:
         exchange = self._end(ref)
         if not exchange and code is Service.ABORT:
             exchange = self._messages.pop(ref)
+            if self._past.get(ref) not in (0, exchange):
+                return None  # ids have wrapped: this is about something later of the same id
         if not exchange:
             return None
         self._past.add(ref, exchange)

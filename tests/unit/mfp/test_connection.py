@@ -205,6 +205,31 @@ def test_an_id_of_ours_that_lives_is_not_used_again() -> None:
     assert machine.message(b"") == 4
 
 
+def test_a_refusal_is_of_what_used_the_id_last() -> None:
+    """[MFP-8.2.7] Also when ids have wrapped and a message had it before."""
+    machine = Machine()
+    told = machine.message(b"")
+    machine._outbox._ids._next = told
+    assert machine.request(b"", now=0.0) == told
+    assert machine.cancel(told)
+    late = about(Service.ABORT, told)
+    assert machine.take(late) == Received(late, 2, None)
+
+
+def test_an_exchange_is_of_what_used_the_id_last() -> None:
+    """Also when the peer's ids have wrapped."""
+    machine = Machine()
+    machine.take(RequestFrame(id=9))
+    machine.refuse(9)
+    machine.take(MessageFrame(id=9))
+    machine.refuse(9)
+    machine.take(RequestFrame(id=9))
+    machine.refuse(9)
+    assert [out.exchange for out in machine.drain()] == [1, 2, 3]
+    machine.take(BinaryFrame(id=10, ref=9))
+    assert [out.exchange for out in machine.drain()] == [3]
+
+
 def test_closing_forgets_everything_and_ends_sending() -> None:
     """[MFP-9.3]"""
     machine = Machine()
