@@ -62,7 +62,7 @@ def blind(target: str, runs: int, seed: int) -> tuple[int, str]:
 def merge(target: str) -> None:
     """Keep in the corpus what reaches more than is there, each as short as it was found."""
     folders = [str(seeds.CORPUS / target), str(WORK / target)]
-    command = [sys.executable, "-m", "fuzz.guided", target, "-merge=1", "-max_len=256", *folders]
+    command = [sys.executable, "-m", "fuzz.guided", target, "-set_cover_merge=1", "-max_len=256", *folders]
     subprocess.run(command, cwd=seeds.ROOT, check=True, capture_output=True)
     sizes = [len(data) for data in seeds.stored(target)]
     print(f"{target}: {len(sizes)} inputs, {sum(sizes):,} bytes")

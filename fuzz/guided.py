@@ -11,5 +11,6 @@ import atheris
 if __name__ == "__main__":
     with atheris.instrument_imports(include=["framehub"]):
         target = import_module(f"fuzz.{sys.argv[1]}")
-    atheris.Setup([sys.argv[0], *sys.argv[2:]], target.one_input)
+    again = f"{sys.executable} -m fuzz.guided {sys.argv[1]}"  # how libFuzzer starts more of this, for a merge
+    atheris.Setup([again, *sys.argv[2:]], target.one_input)
     atheris.Fuzz()
