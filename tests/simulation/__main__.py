@@ -95,7 +95,8 @@ def main() -> int:
     if asked.record:
         told_of = ("events", "frames", "requests", "streams", "cut", "silence", "forged frames")
         outcome = f"no rule broken; {seeds}; " + ", ".join(f"{name} {total[name]:,}" for name in told_of)
-        command = f"make simulate ARGS='--connections {asked.connections} --seed {asked.seed}'"
+        options = f"--connections {asked.connections} --seed {asked.seed} --jobs {asked.jobs}"
+        command = f"make simulate ARGS='{options}'"
         file = results.add(
             "simulation",
             "Simulated connections",
