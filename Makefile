@@ -1,14 +1,14 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench fuzz docs lock clean
+.PHONY: help setup setup-dev check test bench simulate fuzz fuzz-properties docs lock clean
 
 bin := .venv/bin
-typed := src tests benchmarks scripts $(if $(wildcard examples/*.py),examples)
+typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
 ARGS ?=
 
 help: ## list these verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv with the framehub command in it
 	@scripts/setup.sh --venv run
@@ -28,7 +28,13 @@ test: setup-dev ## all tests; ARGS="tests/unit -k codec" chooses
 bench: setup-dev ## measure; ARGS="mfp" chooses, ARGS=--list lists
 	@$(bin)/python -m benchmarks $(ARGS)
 
-fuzz: setup-dev ## the property tests with many more examples
+simulate: setup-dev ## two connections on a modelled wire; ARGS="--connections 100000 --seed 1"
+	@$(bin)/python -m tests.simulation $(ARGS)
+
+fuzz: setup-dev ## guided by coverage; ARGS="codec --runs 10000000", or connection, envelope, all
+	@scripts/fuzz.sh $(or $(ARGS),all)
+
+fuzz-properties: setup-dev ## the property tests with many more examples
 	@HYPOTHESIS_PROFILE=fuzz scripts/test.sh tests/property --timeout=1800 $(ARGS)
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
@@ -40,4 +46,4 @@ lock: ## choose the newest versions that fit and pin them in requirements/*.txt
 
 clean: ## remove caches and build output; .venv stays
 	@rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
-	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tests benchmarks scripts fuzz -name __pycache__ -type d -prune -exec rm -rf {} +

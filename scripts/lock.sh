@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pin the newest versions that fit: pyproject.toml, requirements/{java,dev}.in -> requirements/{run,java,dev}.txt.
+# Pin the newest versions that fit: pyproject.toml, requirements/*.in -> requirements/*.txt.
 # pip-tools comes into a throwaway environment. Where packages come from is pip's setting and is never written.
 set -eu
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/.."
@@ -21,4 +21,5 @@ compile() { # compile OUTPUT SOURCE [OPTIONS]
 
 compile requirements/run.txt pyproject.toml --extra spark
 compile requirements/java.txt requirements/java.in
+compile requirements/fuzz.txt requirements/fuzz.in
 compile requirements/dev.txt requirements/dev.in --constraint requirements/run.txt

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 LONGEST = 400
+PARTS = ("src", "tests", "benchmarks", "scripts", "fuzz")
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 EXCUSED: set[str] = set()
 """Modules of src/framehub without a unit test of their own; meant to stay empty."""
@@ -14,9 +15,7 @@ INDEX_OPTIONS = re.compile(r"^\s*(-i|--(extra-)?index-url|--find-links|-f|--trus
 
 
 def python_files(root: Path) -> list[Path]:
-    found = [
-        file for part in ("src", "tests", "benchmarks", "scripts") for file in (root / part).rglob("*.py")
-    ]
+    found = [file for part in PARTS for file in (root / part).rglob("*.py")]
     # The benchmarks' peers have environments of their own, and what is in there is not ours.
     return [file for file in found if not any(part.startswith(".") for part in file.relative_to(root).parts)]
 

@@ -3,7 +3,6 @@
 import msgspec
 
 from framehub.codes import BinaryKind
-from framehub.mfp.conduct import Conduct
 from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
@@ -15,9 +14,8 @@ from framehub.mfp.settings import Settings
 class Announced:
     """The peer's announced messages by id, until each is whole or lost."""
 
-    def __init__(self, settings: Settings, dropped: Dropped, past: Remembered, conduct: Conduct) -> None:
+    def __init__(self, settings: Settings, dropped: Dropped, past: Remembered) -> None:
         self._settings = settings
-        self._conduct = conduct
         self._dropped = dropped
         self._past = past
         self.sets: dict[int, _Set] = {}
@@ -32,16 +30,33 @@ class Announced:
         """The exchange of a message that waits for files, or 0."""
         return self.sets[ref].exchange if ref in self.sets else 0
 
+    def has_room(self, frame: MessageFrame) -> bool:
+        """Whether a new announcement is under the limits."""
+        too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
+        return not too_much and len(self.sets) < self._settings.max_announced
+
     def opened(self, frame: MessageFrame, exchange: int, now: float) -> None:
         """A new announcement; over the limit it is refused."""
-        too_much = self._bytes + len(frame.payload) > self._settings.max_waiting_bytes
-        if too_much or len(self.sets) >= self._settings.max_announced:
+        if not self.has_room(frame):
             self._dropped.abort(frame.id, exchange)
-            self._conduct.strike(now, "an announced message over a limit")
             return
         self.sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
         self._bytes += len(frame.payload)
         self._deadlines.add(frame.id, now + self._settings.progress_timeout)
+
+    def fault(self, frame: BinaryFrame) -> str | None:
+        """Why a frame of a waiting message loses it, or is left out of it; None if it is right."""
+        set_ = self.sets[frame.ref]
+        bad = self._bad(set_, frame)
+        if bad is not None:
+            return f"{set_.named(frame)} {bad}"
+        return set_.early(frame) if self._settings.bad_files == "drop" else None
+
+    def _bad(self, set_: "_Set", frame: BinaryFrame) -> str | None:
+        most = self._settings.max_waiting_bytes
+        if (bad := set_.bad(frame)) is None and self._bytes + len(frame.data) > most:
+            bad = f"is over max_waiting_bytes, {most}"
+        return bad
 
     def received(self, frame: BinaryFrame, now: float) -> MessageReceived | MessageLost | None:
         """One frame of a message that waits for files: the last file makes it whole.
@@ -50,21 +65,13 @@ class Announced:
         """
         ref = frame.ref
         set_ = self.sets[ref]
-        bad = set_.bad(frame)
-        if bad is None and self._bytes + len(frame.data) > self._settings.max_waiting_bytes:
-            bad = f"is over max_waiting_bytes, {self._settings.max_waiting_bytes}"
-        if self._settings.bad_files == "drop":
-            why = set_.early(frame) if bad is None else f"{set_.named(frame)} {bad}"
-            if why is not None:
-                lost = self._lose(ref, why, in_flight=not frame.final)
-                self._conduct.strike(now, why)
-                return lost
-        if bad is None:
+        if self._settings.bad_files == "drop" and (why := self.fault(frame)) is not None:
+            return self._lose(ref, why, in_flight=not frame.final)
+        if (bad := self._bad(set_, frame)) is None:
             self._bytes += len(frame.data)
             progress = set_.keep(frame)
         else:
             progress = set_.leave_out(frame, bad)
-            self._conduct.strike(now, f"{set_.named(frame)} {bad}")
         if set_.waits and not frame.final:
             if progress:
                 self._deadlines.add(ref, now + self._settings.progress_timeout)

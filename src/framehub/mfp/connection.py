@@ -11,10 +11,10 @@ from math import inf
 
 from msgspec import Struct
 
-from framehub.codes import Service
+from framehub.codes import BinaryKind, Service
 from framehub.errors import RemoteProtocolError
 from framehub.mfp import codec
-from framehub.mfp.events import Event, MessageReceived, StreamLost
+from framehub.mfp.events import Event, MessageReceived
 from framehub.mfp.frames import (
     BinaryFrame,
     Frame,
@@ -72,35 +72,35 @@ class Connection(Speaking):
 
     def _on_request(self, frame: RequestFrame, now: float) -> Received:
         exchange = self._open(frame.id)
+        if len(self._answering.working) >= self.settings.max_requests:
+            self._conduct.strike(now, "a request over max_requests")
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
-        event = self._answering.opened(frame, exchange, now)
-        if event is None:
-            self._conduct.strike(now, "a request over max_requests")
-        return Received(frame, exchange, event)
+        return Received(frame, exchange, self._answering.opened(frame, exchange, now))
 
     def _on_response(self, frame: ResponseFrame, now: float) -> Received:
         event = self._asked.answered(frame)
         if event:
             self._awaited.acks.pop(frame.ref, None)  # an answer says more than an ack that never came
+        elif not self._asked.is_late(frame.ref):
+            self._blame(now, "a response to nothing", known=self._outbox.has_sent(frame.ref))
         exchange = event.exchange if event else self._past_ours.get(frame.ref)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if event is None:
             self._unknowns.tell(frame.id, exchange, ref=frame.ref, now=now)
-            if not self._asked.is_late(frame.ref):
-                self._blame(now, "a response to nothing", known=self._outbox.has_sent(frame.ref))
         return Received(frame, exchange, event)
 
     def _on_message(self, frame: MessageFrame, now: float) -> Received:
         exchange = self._open(frame.id)
+        if frame.streaming and len(self._streams.open) >= self.settings.max_streams:
+            self._conduct.strike(now, "a stream over max_streams")
+        if frame.expected and not self._announced.has_room(frame):
+            self._conduct.strike(now, "an announced message over a limit")
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if frame.streaming:
-            event = self._streams.opened(frame, exchange)
-            if event is None:
-                self._conduct.strike(now, "a stream over max_streams")
-            return Received(frame, exchange, event)
+            return Received(frame, exchange, self._streams.opened(frame, exchange))
         if frame.expected:
             self._announced.opened(frame, exchange, now)
             return Received(frame, exchange, None)
@@ -110,18 +110,27 @@ class Connection(Speaking):
     def _on_binary(self, frame: BinaryFrame, now: float) -> Received:
         ref = frame.ref
         exchange = self._streams.exchange(ref) or self._announced.exchange(ref) or self._theirs(ref)
+        self._judge(frame, exchange, now)
         if frame.need_ack:
             self._outbox.service(Service.ACK, frame.id, exchange)
         if ref in self._streams.open:
-            event = self._streams.received(frame)
-            if isinstance(event, StreamLost):
-                self._conduct.strike(now, event.reason)
-            return Received(frame, exchange, event)
+            return Received(frame, exchange, self._streams.received(frame))
         if ref in self._announced.sets:
             return Received(frame, exchange, self._announced.received(frame, now))
-        if not self._dropped.late(frame, exchange, now):
-            self._blame(now, "a binary frame of nothing", known=exchange != 0)
+        self._dropped.late(frame, exchange, now)
         return Received(frame, exchange, None)
+
+    def _judge(self, frame: BinaryFrame, exchange: int, now: float) -> None:
+        """Blame the peer for a binary frame that has no place, before anything comes of it."""
+        ref = frame.ref
+        if ref in self._streams.open:
+            if frame.kind is BinaryKind.EXPECTED:
+                self._conduct.strike(now, "an announced file in a stream")
+        elif ref in self._announced.sets:
+            if (fault := self._announced.fault(frame)) is not None:
+                self._conduct.strike(now, fault)
+        elif not self._dropped.forgives(ref):
+            self._blame(now, "a binary frame of nothing", known=exchange != 0)
 
     def _blame(self, now: float, why: str, *, known: bool) -> None:
         """A frame about what is over is a stray; one about what never was, a fault."""

@@ -32,14 +32,16 @@ class Dropped:
         self.times += 1
         self._refs.add(ref, exchange)
 
-    def late(self, frame: BinaryFrame, exchange: int, now: float) -> bool:
-        """A binary frame of no living transfer; false if that is the sender's fault."""
-        if not self._refs.get(frame.ref):
+    def forgives(self, ref: int) -> bool:
+        """Whether more of this transfer may come without its sender's fault."""
+        return self._refs.get(ref) != 0
+
+    def late(self, frame: BinaryFrame, exchange: int, now: float) -> None:
+        """A binary frame of no living transfer: swallow it, or say that it refers to nothing."""
+        if not self.forgives(frame.ref):
             self._unknowns.tell(frame.ref, exchange, ref=frame.ref, now=now)
-            return False
-        if frame.final:
+        elif frame.final:
             self._refs.pop(frame.ref)
-        return True
 
     def forget(self, ref: int) -> None:
         """The peer says itself that nothing more comes, or uses this id anew."""

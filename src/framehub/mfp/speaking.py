@@ -50,7 +50,7 @@ class Speaking:
         self._told = Remembered(settings.remembered)
         self._answering = Answering(settings, self._outbox, self._past_theirs)
         self._dropped = Dropped(settings, self._outbox, self._past_theirs)
-        self._announced = Announced(settings, self._dropped, self._past_theirs, self._conduct)
+        self._announced = Announced(settings, self._dropped, self._past_theirs)
         self._streams = Streams(settings, self._dropped, self._past_theirs)
 
     # --- what the owner sends --------------------------------------------------------------------------

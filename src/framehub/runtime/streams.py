@@ -12,7 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
@@ -177,7 +177,7 @@ class OutStream:
             if number is None:
                 number, self._next_key = self._next_key, self._next_key + 1
             last = at + size >= len(view)
-            await self._send(bytes(view[at : at + size]), key=number, ack=ack and last)
+            await self._send(_piece(data, view, at, at + size), key=number, ack=ack and last)
 
     async def _write_file(self, source: Path | Readable, *, key: int | None, ack: bool) -> None:
         held = b""
@@ -223,6 +223,13 @@ class OutStream:
         except asyncio.CancelledError:
             self._peer.give_up(self._ref)
             raise
+
+
+def _piece(data: Any, view: memoryview, start: int, end: int) -> bytes:
+    """Some bytes to send: of what cannot change any more without a copy."""
+    if type(data) is not bytes:
+        return bytes(view[start:end])
+    return data if start == 0 and end >= len(data) else cast(bytes, view[start:end])
 
 
 class Inflow:

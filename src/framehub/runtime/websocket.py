@@ -6,6 +6,7 @@ waits for a peer that does not read.
 
 import asyncio
 import logging
+import socket
 import struct
 from collections.abc import Callable
 from random import getrandbits
@@ -142,6 +143,7 @@ class WebSocketLink(WSListener):
         self._transport = transport
         socket_ = transport.underlying_transport
         socket_.set_write_buffer_limits(high=SOFT_BYTES)
+        _keep_queue_short(socket_.get_extra_info("socket"))
         if self._listening:
             parser = socket_.get_protocol()
             assert isinstance(parser, asyncio.BufferedProtocol)
@@ -308,6 +310,12 @@ class WebSocketLink(WSListener):
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_bytes:
             self.close(CloseCode.POLICY, "the peer does not read")
+
+
+def _keep_queue_short(socket_: socket.socket) -> None:
+    """What the kernel has taken nobody can overtake: let it take little ahead."""
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        socket_.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 2 * SOFT_BYTES)
 
 
 def _masked(data: bytes) -> bytes:

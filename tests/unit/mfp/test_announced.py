@@ -6,7 +6,6 @@ import pytest
 
 from framehub.codes import BinaryKind, Service
 from framehub.mfp.announced import Announced
-from framehub.mfp.conduct import Conduct
 from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ServiceFrame
@@ -24,9 +23,8 @@ class Shelf:
         settings = Settings(**limits, progress_timeout=10.0)
         self.outbox = Outbox(settings, lambda _: False, first_id=1)
         self.past = Remembered(8)
-        self.conduct = Conduct(settings)
         self.dropped = Dropped(settings, self.outbox, self.past)
-        self.announced = Announced(settings, self.dropped, self.past, self.conduct)
+        self.announced = Announced(settings, self.dropped, self.past)
 
     def open(self, id_: int = 7, keys: tuple[int, ...] = KEYS, now: float = 0.0) -> None:
         self.announced.opened(MessageFrame(id=id_, payload=b"p", expected=keys), id_ * 10, now)
@@ -182,34 +180,43 @@ def test_a_file_that_is_left_out_for_its_size_is_progress_all_the_same() -> None
     assert (len(shelf.announced), shelf.past.get(7)) == (0, 70)
 
 
-@pytest.mark.parametrize("policy", ["drop", "deliver"])
 @pytest.mark.parametrize(
     ("frame", "under_drop", "under_deliver"),
     [
-        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, final=False), 0, 0),
-        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=9, final=False), 1, 1),
-        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, data=b"x" * 9, final=False), 1, 1),
-        (BinaryFrame(id=9, ref=7, kind=BinaryKind.DATA, final=False), 1, 1),
-        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4), 1, 0),
-        (BinaryFrame(id=9, ref=7), 1, 0),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, final=False), None, None),
+        (
+            BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=9, final=False),
+            *["key 9 was not announced"] * 2,
+        ),
+        (
+            BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4, data=b"x" * 9, final=False),
+            *["key 4 is over max_waiting_bytes, 9"] * 2,
+        ),
+        (
+            BinaryFrame(id=9, ref=7, kind=BinaryKind.DATA, final=False),
+            *["a binary frame of kind data has no place in an announced message"] * 2,
+        ),
+        (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4), "ended with 1 files missing", None),
+        (BinaryFrame(id=9, ref=7), "ended with 2 files missing", None),
     ],
     ids=["right", "not announced", "too much", "another kind", "early end", "bare end"],
 )
-def test_what_makes_us_abort_or_leave_out_is_a_strike(
-    policy: str, frame: BinaryFrame, under_drop: int, under_deliver: int
+def test_what_loses_a_message_or_is_left_out_is_a_fault(
+    frame: BinaryFrame, under_drop: str | None, under_deliver: str | None
 ) -> None:
-    """[MFP-8.8.1]"""
-    shelf = Shelf(bad_files=policy, max_waiting_bytes=9)
-    shelf.open()
-    shelf.announced.received(frame, 0.0)
-    assert shelf.conduct.strikes == (under_drop if policy == "drop" else under_deliver)
+    """[MFP-8.8.1] Found out before anything comes of it."""
+    for policy, fault in (("drop", under_drop), ("deliver", under_deliver)):
+        shelf = Shelf(bad_files=policy, max_waiting_bytes=9)
+        shelf.open()
+        assert shelf.announced.fault(frame) == fault
+        assert (len(shelf.announced), shelf.sent()) == (1, [])
 
 
-def test_one_message_too_many_is_a_strike_and_want_of_progress_is_none() -> None:
-    """[MFP-8.8.1]"""
-    shelf = Shelf(max_announced=1)
+def test_there_is_room_up_to_the_limit() -> None:
+    """[MFP-8.4.7]"""
+    shelf = Shelf(max_announced=2, max_waiting_bytes=10)
     shelf.open(1)
+    assert shelf.announced.has_room(MessageFrame(id=2, payload=b"x" * 9, expected=KEYS))
+    assert not shelf.announced.has_room(MessageFrame(id=2, payload=b"x" * 10, expected=KEYS))
     shelf.open(2)
-    assert shelf.conduct.strikes == 1
-    assert len(shelf.announced.due(99.0)) == 1
-    assert shelf.conduct.strikes == 1
+    assert not shelf.announced.has_room(MessageFrame(id=3, expected=KEYS))

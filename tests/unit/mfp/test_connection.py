@@ -203,6 +203,30 @@ def test_what_is_asked_of_us_and_by_us_comes_as_events() -> None:
     assert machine.take(answer).event == ResponseReceived(asked, answer, 3)
 
 
+def test_an_exchange_is_of_what_used_the_id_last() -> None:
+    """Also when the peer's ids have wrapped."""
+    machine = Machine()
+    machine.take(RequestFrame(id=9))
+    machine.refuse(9)
+    machine.take(MessageFrame(id=9))
+    machine.refuse(9)
+    machine.take(RequestFrame(id=9))
+    machine.refuse(9)
+    assert [out.exchange for out in machine.drain()] == [1, 2, 3]
+    machine.take(BinaryFrame(id=10, ref=9))
+    assert [out.exchange for out in machine.drain()] == [3]
+
+
+def test_a_late_ack_of_a_chunk_is_ignored_and_not_counted_against_the_peer() -> None:
+    machine = Machine()
+    stream = machine.message(b"", streaming=True, need_ack=True)
+    chunk = machine.chunk(stream, b"x", need_ack=True)
+    for id_ in (stream, chunk):
+        machine.forget(id_)
+        assert machine.take(about(Service.ACK, id_)) == Received(about(Service.ACK, id_), 1, None)
+    assert machine.ignored == 0
+
+
 def test_every_frame_of_a_stream_has_its_exchange() -> None:
     """[MFP-8.6.1]"""
     machine = Machine()

@@ -22,7 +22,8 @@ class Bin:
     def late(self, *, final: bool = False, ref: int = 7) -> list[Frame]:
         """What a frame of it causes."""
         self.now += 5.0
-        self.forgiven = self.dropped.late(BinaryFrame(id=99, ref=ref, final=final), 70, self.now)
+        self.forgiven = self.dropped.forgives(ref)
+        self.dropped.late(BinaryFrame(id=99, ref=ref, final=final), 70, self.now)
         return self.sent()
 
     def sent(self) -> list[Frame]:

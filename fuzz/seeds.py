@@ -1,0 +1,79 @@
+"""Inputs to begin with, made from the vectors of spec/vectors/mfp: ``python -m fuzz.seeds`` stores them."""
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+CORPUS: Final = ROOT / "fuzz" / "corpus"
+TARGETS: Final = ("codec", "connection", "envelope")
+MODES: Final = ("off", "flag", "always")
+
+
+def cases(kind: str) -> Iterator[dict[str, Any]]:
+    for file in sorted((ROOT / "spec" / "vectors" / "mfp").glob("*.json")):
+        vectors = json.loads(file.read_text())
+        if vectors["kind"] == kind:
+            yield from vectors["cases"]
+
+
+def codec() -> Iterator[bytes]:
+    """Every frame and every no-frame."""
+    for kind in ("frame", "malformed"):
+        for case in cases(kind):
+            yield bytes.fromhex(case["hex"])
+    for case in cases("conversation"):
+        for step in case["steps"]:
+            if "sends" in step:
+                yield bytes.fromhex(step["sends"])
+
+
+def connection() -> Iterator[bytes]:
+    """Every conversation, one side of it: its frames as raw input, and the time between them."""
+    for case in cases("conversation"):
+        checksum = case.get("checksum", {})
+        begin = MODES.index(checksum.get("mode", "flag")) + 4 * (checksum.get("algorithm") == "xor8")
+        for side in "AB":
+            script = bytes((begin,))
+            for step in case["steps"]:
+                frame = bytes.fromhex(step.get("sends", ""))
+                if "now" in step:
+                    script += bytes((3, 3))
+                elif step.get("side") == side and 0 < len(frame) < 48:
+                    script += bytes((0, len(frame))) + frame
+            yield script
+
+
+def envelope() -> Iterator[bytes]:
+    """Every payload, with as many files as it came with."""
+    for case in cases("envelope"):
+        payload = case.get("payload")
+        data = payload.encode() if payload is not None else bytes.fromhex(case.get("payload_hex", ""))
+        yield bytes((len(case.get("files", ())),)) + data
+
+
+def made(target: str) -> list[bytes]:
+    """The seeds of one target, each once."""
+    return list(dict.fromkeys({"codec": codec, "connection": connection, "envelope": envelope}[target]()))
+
+
+def stored(target: str) -> list[bytes]:
+    """What is in the corpus."""
+    return [file.read_bytes() for file in sorted((CORPUS / target).iterdir())]
+
+
+def main() -> None:
+    for target in TARGETS:
+        folder = CORPUS / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for data in made(target):
+            if data not in stored(target):
+                (folder / sha256(data).hexdigest()[:16]).write_bytes(data)
+        sizes = [len(data) for data in stored(target)]
+        print(f"{target}: {len(sizes)} inputs, {sum(sizes):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
