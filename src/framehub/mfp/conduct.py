@@ -23,7 +23,7 @@ class Window:
         self._what = what
         self._most = most
         self._seconds = seconds
-        self._times: deque[float] = deque()
+        self._times: deque[float] | None = None  # made when first used: most peers behave
 
     def count(self, now: float, why: str = "") -> None:
         """One more.
@@ -31,6 +31,8 @@ class Window:
         Raises:
             PeerMisbehaved: it is one too many.
         """
+        if self._times is None:
+            self._times = deque()
         times = self._times
         if len(times) >= self._most:
             if now < times[0] + self._seconds:

@@ -34,6 +34,7 @@ def test_a_window_remembers_no_more_than_it_allows() -> None:
     window = Window("things", 3, 1.0)
     for now in range(100):
         window.count(now)
+    assert window._times is not None
     assert len(window._times) == 3
 
 
@@ -180,7 +181,7 @@ def test_late_answers_to_what_we_gave_up_are_unknown_and_no_fault() -> None:
 
 def _id(connection: Connection) -> int:
     """The id that was taken last."""
-    return connection._outbox._ids._next - 1
+    return connection.outbox._ids._next - 1
 
 
 def test_what_we_sent_long_ago_may_still_be_spoken_of() -> None:
