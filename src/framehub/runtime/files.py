@@ -155,7 +155,8 @@ async def pieces(source: Path | Readable) -> AsyncGenerator[bytes, None]:
         while piece := await asyncio.to_thread(reading.next):
             yield piece
     finally:
-        await asyncio.to_thread(reading.close)
+        if isinstance(source, Path):  # another's file is not ours to close, and may be read for ever
+            await asyncio.to_thread(reading.close)
 
 
 def open_regular(path: Path) -> io.BufferedReader:
