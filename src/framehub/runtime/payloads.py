@@ -9,7 +9,7 @@ from framehub.mfp import envelope
 from framehub.mfp.envelope import BadEnvelope, Envelope
 from framehub.mfp.events import Event, MessageReceived
 from framehub.mfp.frames import Files, Frame, MessageFrame, RequestFrame, ResponseFrame
-from framehub.runtime.files import File
+from framehub.runtime.files import File, received
 
 Opened: TypeAlias = Envelope | BadEnvelope
 """A payload that was looked into."""
@@ -32,7 +32,7 @@ def unpack(files: Files, opened: Envelope) -> dict[int, File]:
     if not files:
         return {}
     names = opened.names
-    return {key: File(blob, *names[key]) for key, blob in files}
+    return {key: received(blob, *names[key]) for key, blob in files}
 
 
 def open_payload(frame: Frame, event: Event | None) -> Opened | None:
