@@ -80,11 +80,7 @@ class Peer(Wire):
         self._told = Told()
         if checksum:
             self._connection.seal()
-        self._inflow = Inflow(
-            pause=lambda: link.pause("streams"),
-            resume=lambda: link.resume("streams"),
-            patience=settings.progress_timeout,
-        )
+        self._inflow = Inflow(link, patience=settings.progress_timeout)
         self._serving = Serving(
             self, self._connection, endpoints, self._inflow, self._room, recorded=tap is not None
         )
