@@ -8,7 +8,13 @@ from collections.abc import Callable
 from typing import Final, Literal, get_args
 
 from framehub.codes import BinaryKind, Service
-from framehub.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, StreamAborted
+from framehub.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    PeerMisbehaved,
+    RemoteProtocolError,
+    StreamAborted,
+)
 from framehub.ids import LAST
 from framehub.mfp import codec
 from framehub.mfp.checksum import Checksums, Mode
@@ -150,6 +156,8 @@ class Run:
         pending = self.machine.pending
         try:
             got = self.machine.receive(data, self.now)
+        except PeerMisbehaved:
+            raise  # after the frame was taken and answered
         except RemoteProtocolError:
             assert self.machine.drain() == [], "a refused frame was answered"
             assert self.machine.pending == pending, "a refused frame left something behind"

@@ -4,6 +4,7 @@ A book is the plain model of one connection machine: dictionaries, no buckets, n
 ``expect`` says what a frame of the peer must cause; the calls of the owner are entered by ``side.py``.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from framehub.codes import BinaryKind, Service
@@ -17,6 +18,9 @@ from framehub.mfp.frames import (
     ServiceFrame,
 )
 from framehub.mfp.settings import Settings
+
+QUIET = 5.0
+"""Seconds in which ``unknown`` is said once about the same ref."""
 
 
 class Broken(AssertionError):
@@ -102,9 +106,9 @@ class Book:
         self.swallowing: set[int] = set()
         """Transfers that we aborted, while more of them may be on its way."""
         self.their_past: set[int] = set()
+        self.unknown_said: dict[tuple[type[Frame], int], float] = {}
+        """When ``unknown`` was last said, by what it was about: once is enough for a while."""
         self.ignored = 0
-        self._unknown: dict[tuple[type[Frame], int], float] = {}
-        """When it was last said that nothing has a ref."""
 
     # --- what is alive -----------------------------------------------------------------------------------
 
@@ -128,14 +132,14 @@ class Book:
         return ours + len(self.answering) + len(self.waiting) + len(self.inflow)
 
     @property
+    def announced_bytes(self) -> int:
+        """Bytes of our announced messages that are not told to the end."""
+        return sum(ours.bytes for ours in self.sets.values())
+
+    @property
     def held(self) -> int:
         """Bytes of announced messages that wait for files."""
         return sum(waiting.bytes for waiting in self.waiting.values())
-
-    @property
-    def sent(self) -> int:
-        """Bytes of announced messages of ours that the peer holds, as far as we know."""
-        return sum(ours.bytes for ours in self.sets.values())
 
     def deadlines(self) -> list[float]:
         """Every deadline there is."""
@@ -196,7 +200,7 @@ class Book:
         if isinstance(frame, ResponseFrame):
             if frame.ref in self.asked:
                 return Expected(events.ResponseReceived, says)
-            return Expected(None, says + self._says_unknown(frame, frame.id, now))
+            return Expected(None, [*says, *self._unknown(frame, frame.id, now)])
         self.swallowing.discard(frame.id)
         self.their_past.discard(frame.id)
         return self._opening(frame, exchange, now, says)
@@ -240,21 +244,22 @@ class Book:
             waiting.files[frame.key] = frame.data
             waiting.bytes += len(frame.data)
             waiting.deadline = now + self.settings.progress_timeout
-            if not waiting.missing and not frame.final:
+            if waiting.missing:
+                return Expected(None, says)
+            if not frame.final:
                 self.swallowing.add(ref)
-            return Expected(None if waiting.missing else events.MessageReceived, says)
+            return Expected(events.MessageReceived, says)
         if ref not in self.swallowing:
-            return Expected(None, says + self._says_unknown(frame, ref, now))
+            return Expected(None, [*says, *self._unknown(frame, ref, now)])
         if frame.final:
             self.swallowing.discard(ref)
         return Expected(None, says)
 
-    def _says_unknown(self, frame: BinaryFrame | ResponseFrame, names: int, now: float) -> list[Said]:
-        """Once about the same ref in five seconds."""
+    def _unknown(self, frame: ResponseFrame | BinaryFrame, names: int, now: float) -> list[Said]:
         about = (type(frame), frame.ref)
-        if about in self._unknown and now < self._unknown[about] + 5.0:
+        if now < self.unknown_said.get(about, -inf) + QUIET:
             return []
-        self._unknown[about] = now
+        self.unknown_said[about] = now
         return [Said(Service.UNKNOWN, names)]
 
     def _loses(self, frame: BinaryFrame, event: type[events.Event], says: list[Said]) -> Expected:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from framehub.codes import Service
+from framehub.codes import CloseCode, Service
 from framehub.mfp import events
 from framehub.mfp.connection import Received
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
@@ -25,7 +25,11 @@ class Hearing(Watched):
 
     def receive(self, data: bytes, now: float) -> Received:
         """One frame of the peer; it causes what the rules say and nothing else."""
+        self.now = now
         got = self.machine.receive(data, now)
+        self.heard = now
+        if not isinstance(got.frame, ServiceFrame):
+            self.used = now
         frame, exchange, event = got.frame, got.exchange, got.event
         swallowed = isinstance(frame, BinaryFrame) and frame.ref in self.book.swallowing
         expected = self.book.expect(frame, exchange, now)
@@ -49,11 +53,20 @@ class Hearing(Watched):
         self._settled()
         return got
 
-    def tick(self, now: float) -> None:
-        """Time goes on: what is overdue ends, nothing before its time, and each is told to the peer."""
+    def tick(self, now: float) -> events.ConnectionOver | None:
+        """Time goes on: what is overdue ends, nothing before its time, and each is told to the peer.
+
+        The machine may ping on its own account, and find that the connection is over.
+        """
         book = self.book
         says: list[Said] = []
+        over: events.ConnectionOver | None = None
+        self.now = now
         for event in self.machine.tick(now):
+            if isinstance(event, events.ConnectionOver):
+                self._is_over(event)
+                over = event
+                continue
             if isinstance(event, events.RequestFailed):
                 _is_due(book.asked, event.id, now)
                 says.append(Said(Service.TIMEOUT, event.id, True))
@@ -66,14 +79,29 @@ class Hearing(Watched):
                 says.append(Said(Service.ABORT, event.ref))
                 book.swallowing.add(event.ref)
             self._handle(event)
-        self._says(says)
+        self._says(says, knocks=True)
         nearest = min(book.deadlines(), default=None)
         wakes = self.machine.next_deadline
-        must((wakes is None) is (nearest is None), "M6", "wakes at {} for {}", wakes, nearest)
-        if wakes is not None and nearest is not None:
+        must(wakes is None or wakes > now, "M6", "wakes at {}, and it is {}", wakes, now)
+        if nearest is not None:
             must(nearest + LATEST > now, "M6", "something is overdue since {}", nearest)
-            must(now < wakes <= nearest + LATEST, "M6", "wakes at {} for {}", wakes, nearest)
+            must(wakes is not None and wakes <= nearest + LATEST, "M6", "wakes at {} for {}", wakes, nearest)
         self._settled()
+        return over
+
+    def _is_over(self, event: events.ConnectionOver) -> None:
+        """[MFP-8.7.2] [MFP-8.7.4] A dead peer was pinged and stayed silent; an idle connection rests."""
+        settings = self.book.settings
+        if event.code is CloseCode.GOING_AWAY:
+            silent = self.now - self.heard
+            must(silent >= 2 * settings.keepalive, "8.7.2", "called dead after {} s", silent)
+            must(self.knocked is not None, "8.7.2", "called dead without a ping")
+            waited = self.now - (self.knocked or 0.0)
+            must(waited >= settings.keepalive, "8.7.2", "called dead {} s after the ping", waited)
+        else:
+            must(self.now - self.used >= settings.idle_timeout, "8.7.4", "called idle, used at {}", self.used)
+            must(not self.book.asked and not self.book.answering, "8.7.4", "called idle with requests")
+        self.accounts.counts[f"found {event.code.name.lower()}"] += 1
 
     def _handle(self, event: events.Event) -> None:
         if isinstance(event, events.Acknowledged):

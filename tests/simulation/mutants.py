@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from framehub.codes import Service
+from framehub.codes import CloseCode, Service
 from framehub.mfp import events
 from framehub.mfp.connection import Connection, Received
 from framehub.mfp.encoder import encode
@@ -221,6 +221,24 @@ class Hasty(Connection):
         return super().tick(now + 5.0)
 
 
+class Impatient(Connection):
+    """Calls its peer dead at the first look."""
+
+    def tick(self, now: float) -> list[events.Event]:
+        return [*super().tick(now), events.ConnectionOver(CloseCode.GOING_AWAY, "no patience")]
+
+
+class Suspicious(Connection):
+    """Calls every late answer a fault."""
+
+    def receive(self, data: bytes | memoryview, now: float) -> Received:
+        got = super().receive(data, now)
+        if isinstance(got.frame, ResponseFrame) and got.event is None:
+            self.strike(now, "late")
+            self.strike(now, "late")
+        return got
+
+
 class NeverTicks(Connection):
     """Gives up nothing."""
 
@@ -282,6 +300,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "times out silently": Mutant("M6 M9", SilentTimeouts),
     "gives up early": Mutant("M6", Hasty),
     "never gives up": Mutant("M6", NeverTicks),
+    "calls its peer dead": Mutant("8.7.2", Impatient),
+    "calls a late answer a fault": Mutant("8.8.2", Suspicious),
     "answers for its owner": Mutant("M8", Unlimited),
     "stays open": Mutant("M15", StaysOpen),
     "waits on after a cancellation": Mutant("M9", KeepsSettled),

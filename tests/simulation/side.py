@@ -80,7 +80,7 @@ class Side(Hearing):
 
     def announce(self, keys: tuple[int, ...], padding: int, **flags: Unpack[Flags]) -> None:
         book, token = self.book, self._token(padding)
-        too_much = book.sent + len(token) > book.settings.max_waiting_bytes
+        too_much = book.announced_bytes + len(token) > book.settings.max_waiting_bytes
         if too_much or len(book.sets) >= book.settings.max_announced:
             self._refuses(LimitExceeded, lambda: self.machine.message(token, expected=keys))
             return
@@ -96,13 +96,13 @@ class Side(Hearing):
         if ours is None or key not in ours.missing:
             self._refuses(LocalProtocolError, lambda: self.machine.file(ref, key, data))
             return
-        if self.book.sent + len(data) > self.book.settings.max_waiting_bytes:
+        if self.book.announced_bytes + len(data) > self.book.settings.max_waiting_bytes:
             self._refuses(LimitExceeded, lambda: self.machine.file(ref, key, data))
             return
         exchange = self._sends_one(self.machine.file(ref, key, data, **flags), **flags)
-        ours.bytes += len(data)
         must(exchange == ours.exchange, "M11", "a file of message {} in another exchange", ref)
         ours.missing.remove(key)
+        ours.bytes += len(data)
         self.accounts.messages[ours.token].files[key] = data
         if not ours.missing:
             del self.book.sets[ref]

@@ -32,7 +32,7 @@ request abort by the peer, answers made too late, answers come late, message del
 message given up, announced lost, stream read to its end, stream read to its loss, stream given up,
 stream read to an abort of its reader, stream read to the end of the connection, stream refused,
 ids wrapped, live ids passed over, clock jumps, waits for room, forged frames, refused frames, calls refused,
-pings, calm, cut, silence
+pings, calm, cut, silence, knocks, found going_away, found ok, misbehaved
 """.replace("\n", " ")
     .strip()
     .split(", ")

@@ -39,6 +39,10 @@ class Watched:
         self.book = Book(settings)
         self.machine = machine(settings, first_id=first_id)
         self.backlog: deque[Outgoing] = deque()
+        self.now = self.used = self.heard = 0.0
+        """By our clock: the time, and when a frame other than a service frame, and any, went or came."""
+        self.knocked: float | None = None
+        """When the machine last sent a ping on its own account."""
         self._newest_exchange = 0
         self._last_id = first_id - 1
 
@@ -92,9 +96,16 @@ class Watched:
         self._newest_exchange = max(self._newest_exchange, exchange)
         return exchange
 
-    def _says(self, says: Iterable[Said], rule: str = "M9") -> list[Outgoing]:
-        """Exactly these service frames were queued."""
-        sent = self._queued()
+    def _says(self, says: Iterable[Said], rule: str = "M9", *, knocks: bool = False) -> list[Outgoing]:
+        """Exactly these service frames were queued; ``knocks``: a ping of the machine's own besides."""
+        everything = sent = self._queued()
+        if knocks:
+            sent = [one for one in sent if getattr(one.frame, "code", None) is not Service.PING]
+            if len(sent) < len(everything):
+                self.knocked = self.now
+                self.book.is_over(everything[-1].frame.id)
+                self.accounts.counts["knocks"] += 1
+            must(len(everything) - len(sent) <= 1, "8.7.1", "more than one ping")
         got = [
             Said(frame.code, frame.ref, frame.own) if isinstance(frame := one.frame, ServiceFrame) else None
             for one in sent
@@ -108,6 +119,8 @@ class Watched:
     def _queued(self) -> list[Outgoing]:
         sent = self.machine.drain()
         for one in sent:
+            if not isinstance(one.frame, ServiceFrame):
+                self.used = self.now
             id_ = one.frame.id
             must(0 < id_ <= ids.LAST, "M5", "id {}", id_)
             must(not self.book.is_live(id_), "M5", "id {} is alive and was taken anew", id_)

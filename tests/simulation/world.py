@@ -2,10 +2,11 @@
 
 from collections import Counter, deque
 from collections.abc import Callable
+from math import inf
 from random import Random
 from typing import NamedTuple
 
-from framehub.errors import RemoteProtocolError
+from framehub.errors import PeerMisbehaved, RemoteProtocolError
 from framehub.mfp import codec
 from framehub.mfp.connection import Connection
 from framehub.mfp.encoder import encode
@@ -142,7 +143,8 @@ class World:
             return
         act = self._acts[int(rng.random() * len(self._acts))]
         self._note(index, act.__name__)
-        act(side, rng, self._time(index))
+        side.now = self._time(index)
+        act(side, rng, side.now)
         self._moved(index)
 
     def _forge(self, index: int) -> None:
@@ -172,6 +174,11 @@ class World:
     def _refused(self, index: int, parcel: Parcel, refusal: RemoteProtocolError) -> None:
         """The receiver cannot go on: rightly so?"""
         self._note(index, "refuses", refusal)
+        if isinstance(refusal, PeerMisbehaved):
+            must(not self.plan.honest, "8.8.2", "among honest peers: {}", refusal)
+            self.counts["misbehaved"] += 1
+            self._abandon()
+            return
         side = self.sides[index]
         frame = self._read(parcel.data)
         if frame is not None and not side.book.must_refuse(frame):
@@ -193,7 +200,11 @@ class World:
 
     def _tick(self, index: int) -> None:
         self._note(index, "tick", self._time(index))
-        self.sides[index].tick(self._time(index))
+        over = self.sides[index].tick(self._time(index))
+        if over:
+            self._note(index, "finds", over)
+            self._close()
+            return
         self._moved(index)
 
     # --- how it ends -------------------------------------------------------------------------------------
@@ -221,11 +232,23 @@ class World:
         self._settle()
         for _ in range(2):
             self._wait(LONG)
-            if self._closed:
-                return
+        self._watch()
+        if self._closed:
+            return
+        must(self.plan.settings.keepalive == inf, "8.7.2", "nobody noticed the silence")
         for side in self.sides:
             must(not side.book.deadlines(), "M6", "{} still waits for a silent peer", side.name)
         must(bool(self.sides[1 - index].pinged), "M15", "a pong came out of silence")
+
+    def _watch(self) -> None:
+        """Let the machines look as often as they want to, for a while."""
+        for _ in range(12):
+            alarms = [self._alarm(0), self._alarm(1)]
+            if self._closed or min(alarms) == NEVER:
+                return
+            self.now = max(self.now, min(alarms))
+            self._tick(alarms.index(min(alarms)))
+            self._settle()
 
     def _wind_up(self) -> None:
         """Everything arrives, everything ends."""
@@ -269,6 +292,12 @@ class World:
                 side.book.just_over.clear()
                 if self.plan.small_ids:
                     side.refusable.clear()
+
+    def _abandon(self) -> None:
+        """Close in the middle of a frame: what it did is not booked."""
+        self._closed = True
+        for side in self.sides:
+            side.close()
 
     def _close(self) -> None:
         """Both machines are closed; what was on its way is gone."""
