@@ -26,11 +26,13 @@ def one_input(data: bytes) -> None:
             assert plain.from_plain(plain.to_plain(frame)) == frame
             assert codec.decode(memoryview(data), agreed) == frame
             assert b"".join(encode_apart(frame, agreed)) == encode(frame, agreed)
-        elif frame:
-            verified(data, agreed)
         if data and agreed.mode != "off":
             summed = bytes((data[0] | CHECKSUM,)) + data[1:]
-            judge(summed + agreed.of(summed), agreed)
+            framed = judge(summed + agreed.of(summed), agreed)
+            if agreed.mode == "flag":
+                verified(data, agreed)
+                got = verified(data + agreed.of(data), agreed)
+                assert got == framed, "a sum without its bit is read otherwise than with it"
 
 
 def judge(data: bytes, agreed: Checksums) -> Frame | None:
@@ -49,13 +51,16 @@ def judge(data: bytes, agreed: Checksums) -> Frame | None:
     return frame
 
 
-def verified(data: bytes, agreed: Checksums) -> None:
-    """A receiver that verifies always takes no frame that another one refuses, nor reads one otherwise."""
+def verified(data: bytes, agreed: Checksums) -> Frame | None:
+    """Decode as a receiver that verifies always: it takes only what ends with its sum."""
     try:
         frame = codec.decode(data, agreed, max_files=MAX_FILES, verify_always=True)
     except MalformedFrame:
-        return
-    assert frame == codec.decode(data, agreed) or not data[0] & CHECKSUM
+        assert not (data[0] & CHECKSUM and judge(data, agreed)), "refuses what another one takes"
+        return None
+    assert data.endswith(agreed.of(data[: -agreed.size]))
+    assert not data[0] & CHECKSUM or frame == judge(data, agreed)
+    return frame
 
 
 def is_empty_payload(frame: Frame, data: bytes) -> bool:

@@ -23,7 +23,7 @@ OUTCOMES = (
     ("messages", ("message ", "announced lost")),
     ("streams", ("stream ",)),
     ("answers come late", ("answers ",)),
-    ("acks sent", ("ackable accepted", "pings", "knocks")),
+    ("acks sent", ("ackable accepted", "pings", "knocks", "too many")),
     ("ids wrapped", ("live ids passed over",)),
     ("forged frames", ("clock jumps", "waits for room", "calls refused")),
 )

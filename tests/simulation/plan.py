@@ -68,10 +68,14 @@ def draw(rng: Random) -> Plan:
 
 def _settings(rng: Random, *, few: bool, honest: bool) -> Settings:
     many = 3 if few else 64
-    # What a lawful peer cannot avoid is no fault: among honest peers the first fault ends the connection.
+    checksums = Checksums(rng.choice(("off", "flag", "flag", "always")), rng.choice(("crc32", "xor8")))
+    # Honest owners may cancel and ping at will; what else is counted does not happen among them.
+    often = 1_000 if honest else rng.choice((3, 16, 1_000))
     faults = 1 if honest else rng.choice((3, 16, 1_000))
     return Settings(
-        checksums=Checksums(rng.choice(("off", "flag", "flag", "always")), rng.choice(("crc32", "xor8"))),
+        checksums=checksums,
+        verify_always=checksums.mode != "off" and rng.random() < 0.3,
+        bad_files=rng.choice(("drop", "deliver")),
         request_timeout=rng.choice((0.05, 1.0, 30.0)),
         progress_timeout=rng.choice((0.05, 1.0, 30.0)),
         max_frame_bytes=rng.choice((256, 65_536)),
@@ -81,11 +85,16 @@ def _settings(rng: Random, *, few: bool, honest: bool) -> Settings:
         max_waiting_bytes=rng.choice((40, 2**24)),
         max_strikes=faults,
         max_strays=faults,
-        max_cancels=1_000,
-        max_pings=1_000,
+        max_cancels=often,
+        max_pings=often,
         keepalive=rng.choice((inf, inf, 20.0, 1.5)),
         idle_timeout=rng.choice((inf, inf, inf, 2.5)),
     )
+
+
+def sums(settings: Settings) -> Checksums:
+    """How a frame is to be encoded so that a side with these settings takes it."""
+    return Checksums("always", settings.checksums.algorithm) if settings.verify_always else settings.checksums
 
 
 @contextmanager

@@ -6,9 +6,8 @@ from framehub.codes import Service
 from framehub.errors import LimitExceeded, LocalProtocolError, StreamAborted
 from framehub.mfp.frames import Files
 from tests.simulation.accounts import answer_to, chunk_number
-from tests.simulation.book import Asked, Flow, Said, Set
+from tests.simulation.book import Asked, Flow, Said, Set, must
 from tests.simulation.hearing import Hearing
-from tests.simulation.watched import must
 
 
 class Flags(TypedDict, total=False):
@@ -41,6 +40,7 @@ class Side(Hearing):
         self.book.acks.discard(id_)
         if waits:
             self.accounts.request_ends(self.book.settle(id_).token, "cancelled")
+            self.book.given_up.add(id_)
         self._says([Said(Service.ABORT, id_, True)] if waits else [])
         self._settled()
 
