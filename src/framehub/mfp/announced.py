@@ -1,9 +1,10 @@
 """Announced messages of the peer: their files come in frames of their own (spec/mfp.md, 8.4). Pure."""
 
+from math import inf
+
 import msgspec
 
 from framehub.codes import BinaryKind
-from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.dropped import Dropped
 from framehub.mfp.events import MessageLost, MessageReceived
 from framehub.mfp.frames import BinaryFrame, Files, MessageFrame
@@ -21,7 +22,6 @@ class Announced:
         self.sets: dict[int, _Set] = {}
         """What has come of each."""
         self._bytes = 0
-        self._deadlines = Deadlines()
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -42,7 +42,7 @@ class Announced:
             return
         self.sets[frame.id] = _Set(frame, exchange, self._settings.max_files)
         self._bytes += len(frame.payload)
-        self._deadlines.add(frame.id, now + self._settings.progress_timeout)
+        self.sets[frame.id].deadline = now + self._settings.progress_timeout
 
     def fault(self, frame: BinaryFrame) -> str | None:
         """Why a frame of a waiting message loses it, or is left out of it; None if it is right."""
@@ -74,7 +74,7 @@ class Announced:
             progress = set_.leave_out(frame, bad)
         if set_.waits and not frame.final:
             if progress:
-                self._deadlines.add(ref, now + self._settings.progress_timeout)
+                set_.deadline = now + self._settings.progress_timeout
             return None
         self._close(ref)
         if not frame.final:
@@ -90,7 +90,8 @@ class Announced:
     def due(self, now: float) -> list[MessageReceived | MessageLost]:
         """Wait no longer for what makes no progress: lose it, or deliver what has come of it."""
         events: list[MessageReceived | MessageLost] = []
-        for ref in self._deadlines.due(now):
+        overdue = [(set_.deadline, ref) for ref, set_ in self.sets.items() if set_.deadline <= now]
+        for _, ref in sorted(overdue):
             set_ = self.sets[ref]
             lost = self._lose(ref, "no file came in time", in_flight=True)
             drop = self._settings.bad_files == "drop"
@@ -100,13 +101,12 @@ class Announced:
     @property
     def next_deadline(self) -> float | None:
         """When something becomes overdue."""
-        return self._deadlines.next
+        return min((set_.deadline for set_ in self.sets.values()), default=None)
 
     def clear(self) -> None:
         """Forget everything."""
         self.sets.clear()
         self._bytes = 0
-        self._deadlines = Deadlines()
 
     def _lose(self, ref: int, reason: str, *, in_flight: bool) -> MessageLost:
         exchange = self._close(ref)
@@ -116,7 +116,6 @@ class Announced:
     def _close(self, ref: int) -> int:
         set_ = self.sets.pop(ref)
         self._bytes -= set_.bytes
-        self._deadlines.drop(ref)
         self._past.add(ref, set_.exchange)
         return set_.exchange
 
@@ -126,6 +125,7 @@ class _Set:
 
     def __init__(self, frame: MessageFrame, exchange: int, most: int) -> None:
         self.exchange = exchange
+        self.deadline = inf
         self.bytes = len(frame.payload)
         self._frame = frame
         self._most = most

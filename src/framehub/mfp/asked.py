@@ -2,13 +2,14 @@
 
 from framehub.codes import Service
 from framehub.errors import LimitExceeded
-from framehub.mfp.deadlines import Deadlines
 from framehub.mfp.events import RequestFailed, ResponseReceived
 from framehub.mfp.frames import Files, RequestFrame, ResponseFrame
 from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.outbox import Outbox
 from framehub.mfp.remembered import Remembered
 from framehub.mfp.settings import Settings
+
+_NOTHING = (0, 0.0)
 
 
 class Asked:
@@ -18,10 +19,9 @@ class Asked:
         self._settings = settings
         self._outbox = outbox
         self._past = past
-        self.waiting: dict[int, int] = {}
-        """The exchange of each."""
+        self.waiting: dict[int, tuple[int, float]] = {}
+        """Exchange and deadline of each."""
         self._given_up = Remembered(settings.remembered)
-        self._deadlines = Deadlines()
 
     def __len__(self) -> int:
         return len(self.waiting)
@@ -43,8 +43,7 @@ class Asked:
         exchange = outbox.new_exchange()
         send = outbox.send_large if files or len(payload) > SMALL_BYTES else outbox.send
         send(RequestFrame(id_, payload, files, need_ack, checksum), exchange)
-        self.waiting[id_] = exchange
-        self._deadlines.add(id_, deadline)
+        self.waiting[id_] = (exchange, deadline)
         return id_, exchange
 
     def answered(self, frame: ResponseFrame) -> ResponseReceived | None:
@@ -72,7 +71,8 @@ class Asked:
     def due(self, now: float) -> list[RequestFailed]:
         """Give up what is overdue and say so."""
         events = []
-        for id_ in self._deadlines.due(now):
+        overdue = [(deadline, id_) for id_, (_, deadline) in self.waiting.items() if deadline <= now]
+        for _, id_ in sorted(overdue):
             exchange = self._settle(id_)
             self._given_up.add(id_, exchange)
             self._outbox.service(Service.TIMEOUT, id_, exchange, own=True)
@@ -82,17 +82,15 @@ class Asked:
     @property
     def next_deadline(self) -> float | None:
         """When something becomes overdue."""
-        return self._deadlines.next
+        return min((deadline for _, deadline in self.waiting.values()), default=None)
 
     def clear(self) -> None:
         """Forget everything."""
         self.waiting.clear()
         self._given_up.clear()
-        self._deadlines = Deadlines()
 
     def _settle(self, id_: int) -> int:
-        exchange = self.waiting.pop(id_, 0)
+        exchange, _ = self.waiting.pop(id_, _NOTHING)
         if exchange:
-            self._deadlines.drop(id_)
             self._past.add(id_, exchange)
         return exchange

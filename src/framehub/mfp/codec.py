@@ -36,6 +36,7 @@ from framehub.mfp.layout import (
     SET,
     SMALL_BYTES,
     STREAM,
+    TWO_U32,
 )
 
 __all__ = ["decode", "encode"]
@@ -205,11 +206,9 @@ def _decode_body(
     need_ack = head & NEED_ACK != 0
     checksum = head & CHECKSUM != 0
     if protocol == Protocol.REQUEST:
-        return RequestFrame(id=id_, payload=payload, files=files, need_ack=need_ack, checksum=checksum)
+        return RequestFrame(id_, payload, files, need_ack, checksum)
     if protocol == Protocol.RESPONSE:
-        return ResponseFrame(
-            id=id_, ref=ref, payload=payload, files=files, need_ack=need_ack, checksum=checksum
-        )
+        return ResponseFrame(id_, ref, payload, files, need_ack, checksum)
     return MessageFrame(
         id=id_,
         payload=payload,
@@ -237,6 +236,12 @@ def _check_table(size: int, extra: int, at: int, max_files: int) -> None:
 
 
 def _decode_files(data: bytes | memoryview, at: int, table_size: int, end: int) -> tuple[Files, int]:
+    if table_size == 8:  # one file is the most common
+        key, size = TWO_U32.unpack_from(data, at)
+        body = at + 8
+        if size > end - body:
+            raise MalformedFrame(f"files of {size} bytes declared, {end - body} present", offset=at)
+        return ((key, bytes(data[body : body + size])),), body + size
     numbers = struct.unpack_from(f">{table_size // 4}I", data, at)
     keys, sizes = numbers[::2], numbers[1::2]
     _refuse_repeated(keys, at, 8)

@@ -5,6 +5,7 @@ is ``PeerMisbehaved``, which ends the connection. A window remembers no more tim
 """
 
 from collections import deque
+from functools import cached_property
 from typing import Final
 
 from framehub.errors import PeerMisbehaved
@@ -45,10 +46,28 @@ class Conduct:
     def __init__(self, settings: Settings) -> None:
         self.strikes = 0
         """Faults of the peer that did not end the connection by themselves."""
-        self._strikes = Window("strikes", settings.max_strikes, STRIKE_SECONDS)
-        self.cancels = Window("cancelled exchanges", settings.max_cancels, CANCEL_SECONDS)
-        self.pings = Window("pings", settings.max_pings, PING_SECONDS)
-        self.strays = Window("frames about nothing known", settings.max_strays, STRAY_SECONDS)
+        self._settings = settings
+
+    # Made when first used: most peers behave.
+
+    @cached_property
+    def cancels(self) -> Window:
+        """Exchanges that the peer gave up before they were answered."""
+        return Window("cancelled exchanges", self._settings.max_cancels, CANCEL_SECONDS)
+
+    @cached_property
+    def pings(self) -> Window:
+        """Pings."""
+        return Window("pings", self._settings.max_pings, PING_SECONDS)
+
+    @cached_property
+    def strays(self) -> Window:
+        """Frames about what is over, or never was."""
+        return Window("frames about nothing known", self._settings.max_strays, STRAY_SECONDS)
+
+    @cached_property
+    def _strikes(self) -> Window:
+        return Window("strikes", self._settings.max_strikes, STRIKE_SECONDS)
 
     def strike(self, now: float, why: str) -> None:
         """A fault: told to the peer in its own way, and counted here.

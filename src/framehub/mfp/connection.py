@@ -75,7 +75,7 @@ class Connection(Speaking):
         if len(self._answering.working) >= self.settings.max_requests:
             self._conduct.strike(now, "a request over max_requests")
         if frame.need_ack:
-            self._outbox.service(Service.ACK, frame.id, exchange)
+            self.outbox.service(Service.ACK, frame.id, exchange)
         return Received(frame, exchange, self._answering.opened(frame, exchange, now))
 
     def _on_response(self, frame: ResponseFrame, now: float) -> Received:
@@ -83,10 +83,10 @@ class Connection(Speaking):
         if event:
             self._awaited.acks.pop(frame.ref, None)  # an answer says more than an ack that never came
         elif not self._asked.is_late(frame.ref):
-            self._blame(now, "a response to nothing", known=self._outbox.has_sent(frame.ref))
+            self._blame(now, "a response to nothing", known=self.outbox.has_sent(frame.ref))
         exchange = event.exchange if event else self._past_ours.get(frame.ref)
         if frame.need_ack:
-            self._outbox.service(Service.ACK, frame.id, exchange)
+            self.outbox.service(Service.ACK, frame.id, exchange)
         if event is None:
             self._unknowns.tell(frame.id, exchange, ref=frame.ref, now=now)
         return Received(frame, exchange, event)
@@ -98,7 +98,7 @@ class Connection(Speaking):
         if frame.expected and not self._announced.has_room(frame):
             self._conduct.strike(now, "an announced message over a limit")
         if frame.need_ack:
-            self._outbox.service(Service.ACK, frame.id, exchange)
+            self.outbox.service(Service.ACK, frame.id, exchange)
         if frame.streaming:
             return Received(frame, exchange, self._streams.opened(frame, exchange))
         if frame.expected:
@@ -112,7 +112,7 @@ class Connection(Speaking):
         exchange = self._streams.exchange(ref) or self._announced.exchange(ref) or self._theirs(ref)
         self._judge(frame, exchange, now)
         if frame.need_ack:
-            self._outbox.service(Service.ACK, frame.id, exchange)
+            self.outbox.service(Service.ACK, frame.id, exchange)
         if ref in self._streams.open:
             return Received(frame, exchange, self._streams.received(frame))
         if ref in self._announced.sets:
@@ -156,8 +156,8 @@ class Connection(Speaking):
         code, ref = frame.code, frame.ref
         if code is Service.PING:
             self._conduct.pings.count(now)
-            exchange = self._outbox.new_exchange()
-            self._outbox.service(Service.ACK, ref, exchange)
+            exchange = self.outbox.new_exchange()
+            self.outbox.service(Service.ACK, ref, exchange)
             return Received(frame, exchange, None)
         if code is Service.ACK:
             return self._on_ack(frame, now)
@@ -203,7 +203,7 @@ class Connection(Speaking):
     def _ignore(self, frame: ServiceFrame, now: float) -> Received:
         """A service frame about nothing that we remember; what we sent long ago may still be spoken of."""
         self.ignored += 1
-        if frame.own or not self._outbox.has_sent(frame.ref):
+        if frame.own or not self.outbox.has_sent(frame.ref):
             self._conduct.strays.count(now, "a service frame about nothing")
         return Received(frame, 0, None)
 
@@ -244,5 +244,5 @@ class Connection(Speaking):
             raise RemoteProtocolError(f"id {id_} is still in use")
         if self._dropped.times:
             self._dropped.forget(id_)
-        self._outbox.exchanges = exchange = self._outbox.exchanges + 1
+        self.outbox.exchanges = exchange = self.outbox.exchanges + 1
         return exchange

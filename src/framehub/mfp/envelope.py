@@ -74,13 +74,14 @@ def decode(payload: bytes, files: Files | None = ()) -> Envelope:
         raise BadEnvelope(f"the payload is no envelope: {exc}") from exc
     # Each pair has a colon, 58. As many colons as pairs that were read: no key stands twice, nothing was left
     # unread, and only arrays (91) are nested, besides flat data and an empty object.
-    data = envelope.data
-    if type(data) is dict:
-        is_plain = payload.count(58) == len(data) + 2
-    else:
-        is_plain = payload.count(58) == (1 if data is UNSET else 2)
+    data, colons = envelope.data, payload.count(58)
+    pairs = len(data) + 2 if type(data) is dict else 1 if data is UNSET else 2
+    is_plain = colons == pairs
     if is_plain and not files and (len(payload) <= _SHORT or payload.count(91) <= strict.MAX_DEPTH - 2):
         return envelope
+    if not is_plain:
+        pairs += (envelope.error is not UNSET) + (envelope.filemap is not UNSET)
+        is_plain = colons == pairs and type(envelope.error) is not dict
     _examine(payload, is_plain=is_plain)
     if files is not None and (files or envelope.filemap is not UNSET):
         _check_filemap(envelope, files)

@@ -3,6 +3,7 @@
 Each side keeps to its own settings, and to what the peer told in its hello where that is less.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     waiting_bytes: int = NO_LIMIT
 
     @classmethod
+    @lru_cache(maxsize=64)  # one for all connections with the same settings
     def of(cls, settings: Settings) -> "Limits":
         """What a side with these settings takes."""
         return cls(**{name: getattr(settings, f"max_{name}") for name in cls.__struct_fields__})
@@ -45,6 +47,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     def lowered(self, other: "Limits") -> "Limits":
         """The lower of each two."""
+        if self == Limits():
+            return other
         names = self.__struct_fields__
         return Limits(**{name: min(getattr(self, name), getattr(other, name)) for name in names})
 

@@ -1,5 +1,9 @@
 """A bounded memory of ids (spec/mfp.md, section 8.1). Pure."""
 
+from typing import Final
+
+_NOTHING: Final[dict[int, int]] = {}  # of nobody, so that most connections keep none of their own
+
 
 class Remembered:
     """The last ``bound`` to twice ``bound`` ids with the exchange of each; older ones are forgotten at once.
@@ -10,7 +14,7 @@ class Remembered:
     def __init__(self, bound: int) -> None:
         self._bound = bound
         self._young: dict[int, int] = {}
-        self._old: dict[int, int] = {}
+        self._old = _NOTHING
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
@@ -34,4 +38,4 @@ class Remembered:
     def clear(self) -> None:
         """Forget everything."""
         self._young.clear()
-        self._old.clear()
+        self._old = _NOTHING

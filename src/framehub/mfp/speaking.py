@@ -36,20 +36,21 @@ class Speaking:
         self.deaf = False
         """Set it while the peer is not read: its silence means nothing then."""
         self._heard = self._heard_service = -inf  # when a frame came: a service frame, and any other
-        self._outbox = Outbox(settings, self._is_live, first_id=first_id)
+        self.outbox = Outbox(settings, self._is_live, first_id=first_id)
+        """What waits to be sent; the owner drains it."""
         self._conduct = Conduct(settings)
         # What we sent, by our ids.
         self._past_ours = Remembered(settings.remembered)
-        self._asked = Asked(settings, self._outbox, self._past_ours)
-        self._unknowns = Unknowns(self._outbox)
-        self._awaited = Awaited(self._outbox, self._past_ours)
-        self._liveness = Liveness(settings, self._outbox, self._awaited)
-        self._telling = Telling(settings, self._outbox, self._past_ours)
+        self._asked = Asked(settings, self.outbox, self._past_ours)
+        self._unknowns = Unknowns(self.outbox)
+        self._awaited = Awaited(self.outbox, self._past_ours)
+        self._liveness = Liveness(settings, self.outbox, self._awaited)
+        self._telling = Telling(settings, self.outbox, self._past_ours)
         # What the peer sent, by its ids. A message in one frame has nothing to give up: kept apart (8.5).
         self._past_theirs = Remembered(settings.remembered)
         self._told = Remembered(settings.remembered)
-        self._answering = Answering(settings, self._outbox, self._past_theirs)
-        self._dropped = Dropped(settings, self._outbox, self._past_theirs)
+        self._answering = Answering(settings, self.outbox, self._past_theirs)
+        self._dropped = Dropped(settings, self.outbox, self._past_theirs)
         self._announced = Announced(settings, self._dropped, self._past_theirs)
         self._streams = Streams(settings, self._dropped, self._past_theirs)
 
@@ -142,7 +143,7 @@ class Speaking:
     def refuse(self, ref: int) -> None:
         """Tell the peer that its request or message will not be worked on."""
         if not self._answering.refuse(ref):
-            self._outbox.service(Service.ABORT, ref, self._theirs(ref))
+            self.outbox.service(Service.ABORT, ref, self._theirs(ref))
 
     def cancel(self, id_: int) -> bool:
         """Give up a request of ours that still waits, and say so; false if it was settled before."""
@@ -163,33 +164,28 @@ class Speaking:
 
     def keep_to(self, told: Told) -> None:
         """The peer told what it takes: ask for no more, and wait no longer than it works."""
-        self._outbox.keep_to(told.limits)
+        self.outbox.keep_to(told.limits)
         self.request_timeout = min(self.request_timeout, told.request_timeout)
 
     def seal(self) -> None:
         """Send no frame without a checksum from now on, service frames included, unless checksums are off."""
-        self._outbox.seal()
+        self.outbox.seal()
 
     def check_sizes(self, payload: int, files: Sequence[int]) -> None:
         """Raise ``LimitExceeded`` for what no frame to this peer can carry, by sizes alone."""
-        self._outbox.check_sizes(payload, files)
+        self.outbox.check_sizes(payload, files)
 
     def check_announced(self, payload: int, files: Sequence[int]) -> None:
         """Raise ``LimitExceeded`` for an announced message that this peer can never take, by sizes alone."""
         self._telling.check_announced(payload, files)
 
-    @property
-    def has_output(self) -> bool:
-        """Whether something waits to be sent."""
-        return bool(self._outbox.frames)
-
     def drain(self) -> list[Outgoing]:
         """Take everything that waits to be sent, in order."""
-        return self._outbox.drain()
+        return self.outbox.drain()
 
     def close(self) -> None:
         """Forget everything: nothing is sent, received or waited for any more."""
-        self._outbox.close()
+        self.outbox.close()
         self._asked.clear()
         self._awaited.clear()
         self._liveness.stop()

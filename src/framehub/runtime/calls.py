@@ -30,14 +30,14 @@ class Call(Struct, frozen=True):
     files: Mapping[int, File] = {}
     user: int = 0
     is_request: bool = False
-    conversation: bytes = b""
+    number: int = 0
     left_out: Mapping[int, str] = {}
     """Announced files that are not in ``files`` as they should be, and why (setting ``bad_files``)."""
 
     @property
     def exchange(self) -> str:
         """Names this conversation in the journal, the tables and the logs."""
-        return self.conversation.hex()
+        return self.peer.exchange_name(self.number).hex()
 
 
 class RawCall(Struct, frozen=True, kw_only=True):
@@ -48,10 +48,10 @@ class RawCall(Struct, frozen=True, kw_only=True):
     files: Mapping[int, bytes] = {}
     user: int = 0
     is_request: bool = False
-    conversation: bytes = b""
+    number: int = 0
     left_out: Mapping[int, str] = {}
 
     @property
     def exchange(self) -> str:
         """Names this conversation in the journal, the tables and the logs."""
-        return self.conversation.hex()
+        return self.peer.exchange_name(self.number).hex()

@@ -47,7 +47,8 @@ from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.files import File, all_read, load, read_all, sizes
 from framehub.runtime.link import Link
-from framehub.runtime.serving import Opened, Serving, labels, open_payload, pack
+from framehub.runtime.payloads import Opened, labels, open_payload, pack
+from framehub.runtime.serving import Serving
 from framehub.runtime.streams import Inflow, OutStream
 from framehub.runtime.tap import IN, LinkTap
 from framehub.runtime.wire import Wire
@@ -79,13 +80,9 @@ class Peer(Wire):
         self._told = Told()
         if checksum:
             self._connection.seal()
-        self._inflow = Inflow(
-            pause=lambda: link.pause("streams"),
-            resume=lambda: link.resume("streams"),
-            patience=settings.progress_timeout,
-        )
+        self._inflow = Inflow(link, patience=settings.progress_timeout)
         self._serving = Serving(
-            self, self._connection, endpoints, self._exchange_name, self._inflow, recorded=tap is not None
+            self, self._connection, endpoints, self._inflow, self._room, recorded=tap is not None
         )
         self._patience = min(settings.request_timeout, settings.progress_timeout)
         self._alarm.set(self._connection.next_deadline)
@@ -275,7 +272,7 @@ class Peer(Wire):
             endpoint, error = labels(opened)
             self._tap.frame(IN, frame, bytes(data), received.exchange, endpoint=endpoint, error=error)
         if event is not None:
-            if self._connection.has_output:
+            if self._outbox.frames:
                 self._flush()  # an acknowledgement goes before the application sees anything
             if type(event) is RequestReceived:
                 self._serving.request(event, _known(opened))
@@ -283,9 +280,9 @@ class Peer(Wire):
                 self._waiting.answered(event, opened)
             else:
                 self._handle(event, opened)
-            if isinstance(opened, BadEnvelope) and self._serving.minds(event):
+            if type(opened) is BadEnvelope and self._serving.minds(event):
                 self._strike(str(opened))
-        if self._connection.has_output:
+        if self._outbox.frames:
             self._flush()
 
     def link_lost(self, code: int, reason: str) -> None:

@@ -4,9 +4,9 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
@@ -17,10 +17,11 @@ from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
 from framehub.mfp.events import Event, MessageReceived, RequestReceived, ResponseReceived, StreamOpened
-from framehub.mfp.frames import BinaryFrame, Files, Frame, MessageFrame, ServiceFrame
 from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
-from framehub.runtime.files import File, all_read, load
+from framehub.runtime.files import all_read, load
+from framehub.runtime.payloads import Opened, pack, unpack
+from framehub.runtime.room import Room
 from framehub.runtime.streams import Inflow, InStream
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ current: ContextVar[bytes] = ContextVar("framehub_exchange", default=NO_ID)
 
 NO_ENVELOPE = "framehub.error"
 """The endpoint named in the answer to a request that named none."""
-
-Opened: TypeAlias = Envelope | BadEnvelope
-"""A payload that was looked into."""
 
 
 _PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes, Reply))
@@ -61,8 +59,8 @@ class Serving:
         peer: "Peer",
         connection: Connection,
         endpoints: Endpoints,
-        name: Callable[[int], bytes],
         inflow: Inflow,
+        room: Room,
         *,
         recorded: bool,
     ) -> None:
@@ -71,9 +69,9 @@ class Serving:
         self._peer = peer
         self._recorded = recorded
         self._inflow = inflow
+        self._room = room
         self._connection = connection
         self._endpoints = endpoints
-        self._name = name
         self._most = connection.settings.max_requests
         self._handlers: set[asyncio.Task[None]] = set()
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
@@ -96,7 +94,7 @@ class Serving:
             self._answers[ref] = self._begin(
                 self._answer_later(ref, opened, outcome, exchange), outcome, exchange
             )
-        elif self._peer.has_room and not (isinstance(outcome, Reply) and not all_read(outcome.files)):
+        elif self._room.free and (type(outcome) is not Reply or all_read(outcome.files)):
             self._respond(ref, opened, outcome, exchange)
         else:
             self._answer_in_turn(ref, opened, outcome, exchange)
@@ -128,7 +126,7 @@ class Serving:
             self._inflow,
             endpoint=opened.endpoint,
             data=None if opened.data is UNSET else opened.data,
-            exchange=self._name(event.exchange).hex(),
+            exchange=self._peer.exchange_name(event.exchange).hex(),
         )
         self._inflow.add(ref, stream)
         task = self._start(self._read_to_the_end(handler, stream, opened, event.exchange), event.exchange)
@@ -177,11 +175,10 @@ class Serving:
         """Call the handler; of a coroutine function this only makes the coroutine."""
         if self.draining:
             raise Stopping("stopping; nothing new is taken")
-        name = self._name(event.exchange)
         left_out = dict(event.left_out) if type(event) is MessageReceived else {}
         call: Call | RawCall
         handler: Any
-        if isinstance(opened, Envelope):
+        if type(opened) is Envelope:
             handler = self._endpoints.find(opened.endpoint)
             if handler is None:
                 raise UnknownEndpoint(opened.endpoint)
@@ -193,32 +190,32 @@ class Serving:
                 unpack(files, opened) if files else {},
                 self._peer.user,
                 is_request,
-                name,
+                event.exchange,
                 left_out,
             )
         else:
             handler = self._endpoints.raw
             if handler is None:
-                raise opened
+                raise cast(BadEnvelope, opened)
             call = RawCall(
                 payload=event.frame.payload,
                 peer=self._peer,
                 files=dict(event.frame.files),
                 user=self._peer.user,
                 is_request=is_request,
-                conversation=name,
+                number=event.exchange,
                 left_out=left_out,
             )
         if not self._recorded:
             return handler(call)
-        token = current.set(name)
+        token = current.set(self._peer.exchange_name(event.exchange))
         try:
             return handler(call)
         finally:
             current.reset(token)
 
     def _start(self, coroutine: Any, exchange: int) -> asyncio.Task[None]:
-        token = current.set(self._name(exchange))
+        token = current.set(self._peer.exchange_name(exchange))
         try:
             task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
         finally:
@@ -260,7 +257,7 @@ class Serving:
         if isinstance(result, Reply) and not all_read(result.files):
             await self._answer_with_files(ref, opened, result, exchange)
             return
-        await self._peer.room()
+        await self._room.turn()
         if self._answers.pop(ref, None):
             self._respond(ref, opened, result, exchange)
 
@@ -274,7 +271,7 @@ class Serving:
                 result = Reply(reply.data, files, reply.error)
             except Exception as exc:
                 result = exc
-            await self._peer.room()
+            await self._room.turn()
             if self._answers.pop(ref, None):
                 self._respond(ref, opened, result, exchange)
 
@@ -301,7 +298,7 @@ class Serving:
                 self._peer.respond(ref, result or b"", endpoint=None)
                 return
             endpoint = opened.endpoint
-            if not isinstance(result, Reply):
+            if type(result) is not Reply:
                 self._peer.respond(ref, envelope.encode(endpoint, result), endpoint=endpoint)
                 return
             payload, blobs = pack(endpoint, result.data, result.files, error=result.error)
@@ -318,7 +315,8 @@ class Serving:
             payload = envelope.encode(endpoint, error=error)
             self._peer.respond(ref, payload, endpoint=endpoint, error=envelope.error_name(error))
         except FramehubError as unsendable:
-            log.error("exchange %s: an error cannot be sent: %s", self._name(exchange).hex(), unsendable)
+            name = self._peer.exchange_name(exchange).hex()
+            log.error("exchange %s: an error cannot be sent: %s", name, unsendable)
             error = envelope.library_error(ErrorCode.INTERNAL, "the error itself cannot be sent")
             self._peer.respond(
                 ref, envelope.encode(endpoint, error=error), endpoint=endpoint, error=ErrorCode.INTERNAL
@@ -334,7 +332,7 @@ class Serving:
         if isinstance(exc, Stopping):
             return envelope.library_error(ErrorCode.BUSY, str(exc))
         self._log_failure(opened, exchange, exc)
-        name = self._name(exchange).hex()
+        name = self._peer.exchange_name(exchange).hex()
         if isinstance(exc, asyncio.CancelledError):
             return envelope.library_error(ErrorCode.CANCELLED, f"the handler was cancelled; exchange {name}")
         if isinstance(exc, LimitExceeded):
@@ -343,7 +341,7 @@ class Serving:
 
     def _log_failure(self, opened: Opened, exchange: int, exc: BaseException | None = None) -> None:
         endpoint = opened.endpoint if isinstance(opened, Envelope) else "(raw)"
-        name = self._name(exchange).hex()
+        name = self._peer.exchange_name(exchange).hex()
         log.error("exchange %s: handler of %r failed", name, endpoint, exc_info=exc or sys.exc_info())
 
 
@@ -351,48 +349,3 @@ def _is_cancelled() -> bool:
     """Whether the running task was told to end, and not only something that it waited for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def pack(
-    endpoint: str, data: Any, files: Mapping[int, File] | None, *, error: Any = None
-) -> tuple[bytes, Files]:
-    """An envelope's bytes, and the files to attach to it."""
-    told = UNSET if error is None else error
-    if not files:
-        return envelope.encode(endpoint, data, error=told), ()
-    names = {key: (file.name, file.type) for key, file in files.items()}
-    payload = envelope.encode(endpoint, data, error=told, names=names)
-    return payload, tuple((key, file.data) for key, file in files.items())
-
-
-def unpack(files: Files, opened: Envelope) -> dict[int, File]:
-    """Attached bytes with the names that the envelope gives them."""
-    if not files:
-        return {}
-    names = opened.names
-    return {key: File(blob, *names[key]) for key, blob in files}
-
-
-def open_payload(frame: Frame, event: Event | None) -> Opened | None:
-    """Look into the payload of a frame that can have one."""
-    if type(event) is MessageReceived:
-        frame = event.frame
-    kind = type(frame)
-    if kind is BinaryFrame or kind is ServiceFrame:
-        return None
-    assert not isinstance(frame, BinaryFrame | ServiceFrame)
-    if not frame.payload:
-        return BadEnvelope("the frame has no payload")
-    try:
-        if isinstance(frame, MessageFrame) and (frame.expected or frame.streaming):
-            return envelope.decode_ahead(frame.payload)
-        return envelope.decode(frame.payload, frame.files)
-    except BadEnvelope as exc:
-        return exc
-
-
-def labels(opened: Opened | None) -> tuple[str | None, str | None]:
-    """What the journal says of a payload: its endpoint, and the name of its error."""
-    if not isinstance(opened, Envelope):
-        return None, None
-    return opened.endpoint, None if opened.error is UNSET else envelope.error_name(opened.error)

@@ -7,7 +7,6 @@ holding up everything else on the connection.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from time import monotonic
@@ -20,6 +19,7 @@ from framehub.codes import BinaryKind
 from framehub.errors import FramehubError, StreamAborted
 from framehub.mfp.frames import BinaryFrame
 from framehub.runtime.files import Buffer, Readable, as_source, pieces
+from framehub.runtime.link import Link
 
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
@@ -235,11 +235,10 @@ def _piece(data: Any, view: memoryview, start: int, end: int) -> bytes:
 class Inflow:
     """The peer's streams, and how much of them waits to be read."""
 
-    def __init__(self, *, pause: Callable[[], None], resume: Callable[[], None], patience: float) -> None:
+    def __init__(self, link: Link, *, patience: float) -> None:
         self.patience = patience
         """Seconds for which a handler may hold up the connection by not reading."""
-        self._pause = pause
-        self._resume = resume
+        self._link = link
         self._open: dict[int, InStream] = {}
         self._unread: set[InStream] = set()
         """Those with chunks that wait; the sender may have ended them long ago, and used their ids again."""
@@ -262,7 +261,7 @@ class Inflow:
             self._unread.add(stream)
         if self._bytes > HIGH_BYTES and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.patience, self._check)
-            self._pause()
+            self._link.pause("streams")
 
     def took(self, stream: InStream, size: int) -> None:
         """A handler has read; read the connection again once there is room."""
@@ -272,7 +271,7 @@ class Inflow:
         if self._timer is not None and self._bytes <= LOW_BYTES:
             self._timer.cancel()
             self._timer = None
-            self._resume()
+            self._link.resume("streams")
 
     def lose(self, ref: int, error: FramehubError) -> None:
         """One stream is cut off."""

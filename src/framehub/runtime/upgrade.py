@@ -25,7 +25,7 @@ from framehub.runtime.websocket import WebSocketLink, quiet
 log = logging.getLogger("framehub.upgrade")
 
 MOST_HEADERS: Final = 64
-READ_BUFFER: Final = 4_096
+READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
 
@@ -58,6 +58,7 @@ class WebSocketServer:
         self._own = own
         self._origins = frozenset(origins)
         self._ssl = ssl
+        self._agreed: dict[str | None, Settings] = {None: settings}  # made once: connections share them
         self._stopping = False
         self._acceptor: Acceptor | None = None
         self._quiet = QuietLog(log, address.place)
@@ -149,9 +150,9 @@ class WebSocketServer:
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
 
     def _link(self, arrival: Arrival, name: str | None) -> WebSocketLink:
-        settings = self._settings
-        if name is not None:
-            settings = replace(settings, checksums=SUBPROTOCOLS[name])
+        if name is not None and name not in self._agreed:
+            self._agreed[name] = replace(self._settings, checksums=SUBPROTOCOLS[name])
+        settings = self._agreed[name]
 
         def own(link: WebSocketLink) -> LinkOwner:
             arrival.opened()

@@ -17,7 +17,7 @@ from framehub.mfp.events import (
     StreamRefused,
 )
 from framehub.runtime.calls import Reply
-from framehub.runtime.serving import Opened, unpack
+from framehub.runtime.payloads import Opened, unpack
 
 
 class Waiting:

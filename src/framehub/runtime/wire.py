@@ -31,6 +31,7 @@ class Wire:
         self.chunk_bytes = min(CHUNK_BYTES, settings.max_frame_bytes - FRAME_OVERHEAD)
         """What one frame of a stream of ours carries at most."""
         self._connection = Connection(settings)
+        self._outbox = self._connection.outbox
         self._link = link
         self.link_id = link_id
         """The connection's name in our own journal."""
@@ -52,15 +53,6 @@ class Wire:
         """Send the first message of a connection, before anything can be in its way."""
         self._connection.message(envelope.encode(endpoint, data))
         self._flush(endpoint=endpoint)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether an answer can go now; else ``room`` waits for its turn."""
-        return self._room.free
-
-    async def room(self) -> None:
-        """Wait until an answer can go."""
-        await self._room.turn()
 
     def pause_reading(self, why: str = "owner") -> None:
         """Take nothing more from this peer until ``resume_reading``, for every reason."""
@@ -140,14 +132,15 @@ class Wire:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _exchange_name(self, exchange: int) -> bytes:
+    def exchange_name(self, exchange: int) -> bytes:
+        """How the journal calls a conversation: by the link's name, then its number on the link."""
         return self.link_id + exchange.to_bytes(8, "big")
 
     def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
         """Send what waits; the labels belong to the one frame among it that is no service frame."""
         tap = self._tap
         send = self._link.send
-        for out in self._connection.drain():
+        for out in self._outbox.drain():
             if send(*out.pieces) and tap:
                 tap.frame(
                     OUT, out.frame, out.data, out.exchange, endpoint=endpoint, error=error, parent=parent

@@ -180,7 +180,7 @@ def test_late_answers_to_what_we_gave_up_are_unknown_and_no_fault() -> None:
 
 def _id(connection: Connection) -> int:
     """The id that was taken last."""
-    return connection._outbox._ids._next - 1
+    return connection.outbox._ids._next - 1
 
 
 def test_what_we_sent_long_ago_may_still_be_spoken_of() -> None:

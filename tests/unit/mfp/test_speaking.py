@@ -91,7 +91,7 @@ def test_an_id_of_ours_that_lives_is_not_used_again() -> None:
     acknowledged = machine.message(b"", need_ack=True)
     ping = machine.ping(0.0)
     assert [announced, asked, acknowledged, ping] == [2**32 - 1, 1, 2, 3]
-    machine._outbox._ids._next = 2**32 - 1
+    machine.outbox._ids._next = 2**32 - 1
     assert machine.message(b"") == 4
 
 
