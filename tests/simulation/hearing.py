@@ -10,9 +10,6 @@ from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, 
 from tests.simulation.book import Broken, Said, must
 from tests.simulation.watched import Watched
 
-LATEST = 0.011
-"""Seconds that something may be given up too late (spec/mfp.md, 8.3)."""
-
 
 class Hearing(Watched):
     """The half of a side that does not begin anything."""
@@ -103,8 +100,8 @@ class Hearing(Watched):
         wakes = self.machine.next_deadline
         must(wakes is None or wakes > now, "M6", "wakes at {}, and it is {}", wakes, now)
         if nearest is not None:
-            must(nearest + LATEST > now, "M6", "something is overdue since {}", nearest)
-            must(wakes is not None and wakes <= nearest + LATEST, "M6", "wakes at {} for {}", wakes, nearest)
+            must(nearest > now, "M6", "something is overdue since {}", nearest)
+            must(wakes is not None and wakes <= nearest, "M6", "wakes at {} for {}", wakes, nearest)
         self.signs.looked(
             now,
             knocks=knocks,
