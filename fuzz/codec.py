@@ -28,7 +28,11 @@ def one_input(data: bytes) -> None:
             assert b"".join(encode_apart(frame, agreed)) == encode(frame, agreed)
         if data and agreed.mode != "off":
             summed = bytes((data[0] | CHECKSUM,)) + data[1:]
-            judge(summed + agreed.of(summed), agreed)
+            framed = judge(summed + agreed.of(summed), agreed)
+            if agreed.mode == "flag":
+                verified(data, agreed)
+                got = verified(data + agreed.of(data), agreed)
+                assert got == framed, "a sum without its bit is read otherwise than with it"
 
 
 def judge(data: bytes, agreed: Checksums) -> Frame | None:
@@ -44,6 +48,18 @@ def judge(data: bytes, agreed: Checksums) -> Frame | None:
     if again != data:
         assert is_empty_payload(frame, data), f"{data.hex()} would be sent as {again.hex()}"
         assert len(again) == len(data) - 4
+    return frame
+
+
+def verified(data: bytes, agreed: Checksums) -> Frame | None:
+    """Decode as a receiver that verifies always: it takes only what ends with its sum."""
+    try:
+        frame = codec.decode(data, agreed, max_files=MAX_FILES, verify_always=True)
+    except MalformedFrame:
+        assert not (data[0] & CHECKSUM and judge(data, agreed)), "refuses what another one takes"
+        return None
+    assert data.endswith(agreed.of(data[: -agreed.size]))
+    assert not data[0] & CHECKSUM or frame == judge(data, agreed)
     return frame
 
 

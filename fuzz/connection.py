@@ -5,25 +5,35 @@ Only documented errors may escape, what is pending stays within the limits, and 
 
 import contextlib
 from collections.abc import Callable
-from typing import Final, Literal, get_args
+from math import inf
+from typing import Any, Final, Literal, get_args
 
-from framehub.codes import BinaryKind, Service
-from framehub.errors import ConnectionClosed, LocalProtocolError, RemoteProtocolError, StreamAborted
+from framehub.codes import BinaryKind, CloseCode, Service
+from framehub.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    PeerMisbehaved,
+    RemoteProtocolError,
+    StreamAborted,
+)
 from framehub.ids import LAST
-from framehub.mfp import codec
+from framehub.mfp import codec, events
 from framehub.mfp.checksum import Checksums, Mode
 from framehub.mfp.connection import Connection
 from framehub.mfp.encoder import encode
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.settings import Settings
 
-LIMITS: Final = {
+LIMITS: Final[dict[str, Any]] = {
     "max_requests": 3,
     "max_streams": 2,
     "max_announced": 2,
     "max_waiting_bytes": 64,
     "max_files": 4,
     "max_frame_bytes": 256,
+    "max_pings": 8,
+    "max_strays": 8,
+    "max_cancels": 8,
 }
 BY_PEER: Final = LIMITS["max_requests"] + LIMITS["max_streams"] + LIMITS["max_announced"]
 """The most that a peer can make us keep."""
@@ -68,10 +78,18 @@ class Run:
         self.script = Script(data)
         first = self.script.byte()
         algorithm: Literal["crc32", "xor8"] = "xor8" if first & 4 else "crc32"
-        self.checksums = Checksums(MODES[first % len(MODES)], algorithm)
-        self.machine = Connection(
-            Settings(checksums=self.checksums, **LIMITS), first_id=LAST - first % 8 if first & 8 else 1
+        agreed = Checksums(MODES[first % len(MODES)], algorithm)
+        self.settings = Settings(
+            checksums=agreed,
+            verify_always=agreed.mode != "off" and bool(first & 16),
+            bad_files="deliver" if first & 32 else "drop",
+            keepalive=0.5 if first & 64 else 20.0,
+            idle_timeout=2.0 if first & 128 else inf,
+            **LIMITS,
         )
+        self.checksums = Checksums("always", algorithm) if self.settings.verify_always else agreed
+        self.machine = Connection(self.settings, first_id=LAST - first % 8 if first & 8 else 1)
+        self.over = False
         self.now = 0.0
         self.calls = 0
         """What the owner began: the bound of what it can have pending."""
@@ -80,7 +98,7 @@ class Run:
     def go(self) -> None:
         acts: tuple[Callable[[], None], ...] = (self.raw, self.frame, self.frame, self.tick, self.call)
         with contextlib.suppress(RemoteProtocolError):
-            while self.script:
+            while self.script and not self.over:
                 acts[self.script.byte() % len(acts)]()
                 assert self.machine.pending <= BY_PEER + self.calls
                 deadline = self.machine.next_deadline
@@ -150,10 +168,16 @@ class Run:
         pending = self.machine.pending
         try:
             got = self.machine.receive(data, self.now)
+        except PeerMisbehaved:
+            assert self.machine.drain() == [], "a frame that is one too many was answered"
+            assert self.machine.pending <= pending, "a frame that is one too many left something behind"
+            raise
         except RemoteProtocolError:
             assert self.machine.drain() == [], "a refused frame was answered"
             assert self.machine.pending == pending, "a refused frame left something behind"
             raise
+        if isinstance(got.event, events.MessageReceived):
+            self.delivered(got.event)
         caused = self.machine.drain()
         assert len(caused) <= 2
         assert all(isinstance(one.frame, ServiceFrame) for one in caused)
@@ -165,9 +189,25 @@ class Run:
         ]
         assert len(acks) == got.frame.need_ack
 
+    def delivered(self, event: events.MessageReceived) -> None:
+        """Whole, or told what is left out, and no more of that than there is room for."""
+        came, expected = [key for key, _ in event.frame.files], event.frame.expected
+        left_out = {key for key, _ in event.left_out}
+        assert set(expected) <= {*came, *left_out}, "a file is missing, and nobody told"
+        assert len(left_out) <= len(expected) + LIMITS["max_files"]
+        assert not left_out or self.settings.bad_files == "deliver"
+
     def tick(self) -> None:
-        self.now += STEPS[self.script.byte() % len(STEPS)]
-        self.machine.tick(self.now)
+        step = self.script.byte()
+        self.now += STEPS[step % len(STEPS)]
+        self.machine.deaf = step & 4 != 0
+        for event in self.machine.tick(self.now):
+            if isinstance(event, events.MessageReceived):
+                self.delivered(event)
+            if isinstance(event, events.ConnectionOver):
+                assert not self.machine.deaf, "judged a peer without reading"
+                assert event.code in (CloseCode.OK, CloseCode.GOING_AWAY)
+                self.over = True
         deadline = self.machine.next_deadline
         assert deadline is None or deadline > self.now, "tick would be called again at once"
         self.sent()
@@ -202,7 +242,7 @@ class Run:
     def sent(self) -> None:
         """What goes out can be read."""
         for one in self.machine.drain():
-            got = codec.decode(one.data, self.checksums)
+            got = codec.decode(one.data, self.settings.checksums, verify_always=self.settings.verify_always)
             assert (got.id, type(got)) == (one.frame.id, type(one.frame))
 
 

@@ -35,8 +35,12 @@ def connection() -> Iterator[bytes]:
     for case in cases("conversation"):
         checksum = case.get("checksum", {})
         begin = MODES.index(checksum.get("mode", "flag")) + 4 * (checksum.get("algorithm") == "xor8")
-        for side in "AB":
-            script = bytes((begin,))
+        begin += 16 * bool(case.get("verify_always"))
+        for side, reader in ("AB", "BA"):
+            settings = case.get("settings", {}).get(reader, {})
+            delivers = settings.get("bad_files") == "deliver"
+            watches = 64 * ("keepalive" in settings) + 128 * ("idle_timeout" in settings)
+            script = bytes((begin + 32 * delivers + watches,))
             for step in case["steps"]:
                 frame = bytes.fromhex(step.get("sends", ""))
                 if "now" in step:

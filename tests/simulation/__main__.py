@@ -18,12 +18,12 @@ BATCH = 100
 EVERY = 5.0
 """Seconds between two lines of progress."""
 OUTCOMES = (
-    ("connections", ("events", "frames", "cut", "silence", "calm", "refused frames")),
+    ("connections", ("events", "frames", "cut", "silence", "calm", "found ", "misbehaved", "refused frames")),
     ("requests", ("request ",)),
     ("messages", ("message ", "announced lost")),
     ("streams", ("stream ",)),
     ("answers come late", ("answers ",)),
-    ("acks sent", ("ackable accepted", "pings")),
+    ("acks sent", ("ackable accepted", "pings", "knocks", "too many")),
     ("ids wrapped", ("live ids passed over",)),
     ("forged frames", ("clock jumps", "waits for room", "calls refused")),
 )

@@ -4,6 +4,7 @@ A book is the plain model of one connection machine: dictionaries, no buckets, n
 ``expect`` says what a frame of the peer must cause; the calls of the owner are entered by ``side.py``.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from framehub.codes import BinaryKind, Service
@@ -17,6 +18,10 @@ from framehub.mfp.frames import (
     ServiceFrame,
 )
 from framehub.mfp.settings import Settings
+from tests.simulation.conduct import Conduct
+
+QUIET = 5.0
+"""Seconds in which ``unknown`` is said once about the same ref."""
 
 
 class Broken(AssertionError):
@@ -25,6 +30,12 @@ class Broken(AssertionError):
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(f"{rule}: {text}")
         self.rule = rule
+
+
+def must(holds: bool, rule: str, text: str, *about: object) -> None:
+    """``rule`` holds here; ``text`` is only filled in if it does not."""
+    if not holds:
+        raise Broken(rule, text.format(*about))
 
 
 class Said(NamedTuple):
@@ -56,12 +67,15 @@ class Asked:
 class Set:
     """An announced message: of ours, or of the peer's while files are missing."""
 
-    __slots__ = ("bytes", "deadline", "exchange", "files", "missing", "token")
+    __slots__ = ("bytes", "deadline", "exchange", "files", "keys", "left_out", "missing", "token")
 
     def __init__(self, exchange: int, token: bytes, keys: tuple[int, ...], deadline: float = 0.0) -> None:
         self.exchange = exchange
         self.token = token
+        self.keys = keys
         self.missing = set(keys)
+        self.left_out: set[int] = set()
+        """Keys of files that were bad, under the policy ``deliver``."""
         self.files: dict[int, bytes] = {}
         self.bytes = len(token)
         self.deadline = deadline
@@ -95,6 +109,10 @@ class Book:
         """Our ids about which something may come late."""
         self.just_over: set[int] = set()
         """Those of them about which something may be on its way now."""
+        self.given_up: set[int] = set()
+        """Requests that we gave up: one answer to each is no fault."""
+        self.newest: float = 0
+        """No id above it was ever ours; infinite once ids have wrapped."""
         # Of the peer's.
         self.answering: dict[int, Asked] = {}
         self.waiting: dict[int, Set] = {}
@@ -102,9 +120,12 @@ class Book:
         self.swallowing: set[int] = set()
         """Transfers that we aborted, while more of them may be on its way."""
         self.their_past: set[int] = set()
+        self.heard: set[int] = set()
+        """Messages that came in one frame."""
+        self.conduct = Conduct(settings)
+        self.unknown_said: dict[tuple[type[Frame], int], float] = {}
+        """When ``unknown`` was last said, by what it was about: once is enough for a while."""
         self.ignored = 0
-        self._unknown: dict[tuple[type[Frame], int], float] = {}
-        """When it was last said that nothing has a ref."""
 
     # --- what is alive -----------------------------------------------------------------------------------
 
@@ -128,14 +149,14 @@ class Book:
         return ours + len(self.answering) + len(self.waiting) + len(self.inflow)
 
     @property
+    def announced_bytes(self) -> int:
+        """Bytes of our announced messages that are not told to the end."""
+        return sum(ours.bytes for ours in self.sets.values())
+
+    @property
     def held(self) -> int:
         """Bytes of announced messages that wait for files."""
         return sum(waiting.bytes for waiting in self.waiting.values())
-
-    @property
-    def sent(self) -> int:
-        """Bytes of announced messages of ours that the peer holds, as far as we know."""
-        return sum(ours.bytes for ours in self.sets.values())
 
     def deadlines(self) -> list[float]:
         """Every deadline there is."""
@@ -187,7 +208,7 @@ class Book:
         What ends by the event itself is taken out when the event is handled (``hearing.py``).
         """
         if isinstance(frame, ServiceFrame):
-            return self._service(frame)
+            return self._service(frame, now)
         if self.must_refuse(frame):
             raise Broken("M5", f"id {frame.id} of the peer's is alive and was taken anew")
         says = [Said(Service.ACK, frame.id)] if frame.need_ack else []
@@ -196,7 +217,10 @@ class Book:
         if isinstance(frame, ResponseFrame):
             if frame.ref in self.asked:
                 return Expected(events.ResponseReceived, says)
-            return Expected(None, says + self._says_unknown(frame, frame.id, now))
+            if frame.ref not in self.given_up:
+                self.conduct.count("strays" if frame.ref <= self.newest else "strikes", now)
+            self.given_up.discard(frame.ref)
+            return Expected(None, [*says, *self._unknown(frame, frame.id, now)])
         self.swallowing.discard(frame.id)
         self.their_past.discard(frame.id)
         return self._opening(frame, exchange, now, says)
@@ -221,7 +245,9 @@ class Book:
                 )
                 return Expected(None, says)
         else:
+            self.heard.add(id_)
             return Expected(events.MessageReceived, says)
+        self.conduct.count("strikes", now)
         self.end_theirs(id_, swallow=isinstance(frame, MessageFrame))
         return Expected(None, [*says, Said(Service.ABORT, id_)])
 
@@ -229,58 +255,79 @@ class Book:
         ref = frame.ref
         if ref in self.inflow:
             if frame.kind is BinaryKind.EXPECTED:
-                return self._loses(frame, events.StreamLost, says)
+                return self._loses(frame, events.StreamLost, now, says)
             return Expected(events.StreamChunk, says)
         if ref in self.waiting:
-            waiting = self.waiting[ref]
-            if self._is_wrong(frame, waiting):
-                return self._loses(frame, events.MessageLost, says)
-            assert frame.key is not None
-            waiting.missing.remove(frame.key)
-            waiting.files[frame.key] = frame.data
-            waiting.bytes += len(frame.data)
-            waiting.deadline = now + self.settings.progress_timeout
-            if not waiting.missing and not frame.final:
-                self.swallowing.add(ref)
-            return Expected(None if waiting.missing else events.MessageReceived, says)
+            return self._file(frame, self.waiting[ref], now, says)
         if ref not in self.swallowing:
-            return Expected(None, says + self._says_unknown(frame, ref, now))
+            known = ref in self.their_past or ref in self.heard
+            self.conduct.count("strays" if known else "strikes", now)
+            return Expected(None, [*says, *self._unknown(frame, ref, now)])
         if frame.final:
             self.swallowing.discard(ref)
         return Expected(None, says)
 
-    def _says_unknown(self, frame: BinaryFrame | ResponseFrame, names: int, now: float) -> list[Said]:
-        """Once about the same ref in five seconds."""
+    def _file(self, frame: BinaryFrame, waiting: Set, now: float, says: list[Said]) -> Expected:
+        """A frame of a message that waits for files: right, or bad and treated as the policy says."""
+        bad, key = self._is_bad(frame, waiting), frame.key
+        bare = frame.kind is BinaryKind.NONE and frame.final
+        delivers = self.settings.bad_files == "deliver"
+        early = frame.final and len(waiting.missing) > (not bare)
+        if not delivers and (bad or early):
+            return self._loses(frame, events.MessageLost, now, says)
+        if bad:
+            self.conduct.count("strikes", now)
+        if frame.kind is BinaryKind.EXPECTED and key is not None:
+            if key in waiting.missing:
+                waiting.deadline = now + self.settings.progress_timeout
+                waiting.missing.remove(key)
+            if bad:
+                waiting.left_out.add(key)
+            else:
+                waiting.files[key] = frame.data
+                waiting.bytes += len(frame.data)
+        if waiting.missing and not frame.final:
+            return Expected(None, says)
+        if not frame.final:
+            self.swallowing.add(frame.ref)
+        return Expected(events.MessageReceived, says)
+
+    def _unknown(self, frame: ResponseFrame | BinaryFrame, names: int, now: float) -> list[Said]:
         about = (type(frame), frame.ref)
-        if about in self._unknown and now < self._unknown[about] + 5.0:
+        if now < self.unknown_said.get(about, -inf) + QUIET:
             return []
-        self._unknown[about] = now
+        self.unknown_said[about] = now
         return [Said(Service.UNKNOWN, names)]
 
-    def _loses(self, frame: BinaryFrame, event: type[events.Event], says: list[Said]) -> Expected:
+    def _loses(self, frame: BinaryFrame, event: type[events.Event], now: float, says: list[Said]) -> Expected:
+        self.conduct.count("strikes", now)
         if not frame.final:
             self.swallowing.add(frame.ref)
         return Expected(event, [*says, Said(Service.ABORT, frame.ref)])
 
-    def _is_wrong(self, frame: BinaryFrame, waiting: Set) -> bool:
+    def _is_bad(self, frame: BinaryFrame, waiting: Set) -> bool:
+        """No file of this message, or one too many; a bare end is no file and not bad."""
+        if frame.kind is BinaryKind.NONE and frame.final:
+            return False
         return (
             frame.kind is not BinaryKind.EXPECTED
             or frame.key not in waiting.missing
-            or (frame.final and len(waiting.missing) > 1)
             or self.held + len(frame.data) > self.settings.max_waiting_bytes
         )
 
-    def _service(self, frame: ServiceFrame) -> Expected:
+    def _service(self, frame: ServiceFrame, now: float) -> Expected:
         code, ref = frame.code, frame.ref
         if code is Service.PING:
+            self.conduct.count("pings", now)
             return Expected(None, [Said(Service.ACK, frame.id)])
         if code is Service.ACK:
-            return self._ack(frame)
+            return self._ack(frame, now)
         if frame.own:
             if code is Service.UNKNOWN:
-                self.ignored += 1
-                return Expected(None, [])
+                return self._ignored(frame, now)
             event = self._given_up(ref)
+            if event is not None:
+                self.conduct.count("cancels", now)
             self.swallowing.discard(ref)
             if event is not None or ref in self.their_past:
                 return Expected(event, [])
@@ -290,7 +337,7 @@ class Book:
             return Expected(events.StreamRefused, [])
         if ref in self.sets or (code is Service.ABORT and ref in self.refusable):
             return Expected(events.MessageRefused, [])
-        return self._late(ref)
+        return self._late(frame, now)
 
     def _given_up(self, ref: int) -> type[events.Event] | None:
         if ref in self.answering:
@@ -299,17 +346,21 @@ class Book:
             return events.MessageLost
         return events.StreamLost if ref in self.inflow else None
 
-    def _ack(self, frame: ServiceFrame) -> Expected:
+    def _ack(self, frame: ServiceFrame, now: float) -> Expected:
         if frame.own:
-            self.ignored += 1
-            return Expected(None, [])
+            return self._ignored(frame, now)
         if frame.ref in self.pings:
             return Expected(events.PongReceived, [])
         if frame.ref in self.acks:
             return Expected(events.Acknowledged, [])
-        return self._late(frame.ref)
+        return self._late(frame, now)
 
-    def _late(self, ref: int) -> Expected:
-        if ref not in self.past:
-            self.ignored += 1
+    def _late(self, frame: ServiceFrame, now: float) -> Expected:
+        return Expected(None, []) if frame.ref in self.past else self._ignored(frame, now)
+
+    def _ignored(self, frame: ServiceFrame, now: float) -> Expected:
+        """About nothing known; no fault if it may be about what we sent long ago."""
+        self.ignored += 1
+        if frame.own or frame.ref > self.newest:
+            self.conduct.count("strays", now)
         return Expected(None, [])

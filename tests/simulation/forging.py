@@ -3,9 +3,11 @@
 from random import Random
 
 from framehub.codes import BinaryKind, Service
+from framehub.mfp.checksum import OFF
 from framehub.mfp.encoder import encode
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 from tests.simulation.accounts import FORGED
+from tests.simulation.plan import sums
 from tests.simulation.side import Side
 
 FIRST = 2**31
@@ -54,22 +56,25 @@ def frame(sender: Side, receiver: Side, rng: Random) -> Frame:
 
 
 def unlawful(sender: Side, receiver: Side, rng: Random) -> bytes:
-    """Bytes that must end the connection: no frame, or one whose id is alive."""
-    checksums = receiver.book.settings.checksums
+    """Bytes that must end the connection: no frame, one without its sum, or one whose id is alive."""
+    settings = receiver.book.settings
+    checksums = sums(settings)
     live = [*receiver.book.answering, *receiver.book.waiting, *receiver.book.inflow]
     if live and rng.random() < 0.4:
         id_ = rng.choice(live)
         again: Frame = rng.choice((RequestFrame(id=id_, payload=FORGED), MessageFrame(id=id_)))
         return encode(again, checksums)
     whole = encode(MessageFrame(id=1, payload=FORGED * 9), checksums)
+    needs_sum = checksums.mode == "always"
     return rng.choice(
         (
+            encode(MessageFrame(id=1, payload=FORGED * 9), OFF) if needs_sum else b"",
             b"",
             whole[:-1],
             whole + b"\0",
             bytes((0xC0,)) + whole[1:],
             whole[:1] + bytes(4) + whole[5:],
-            b"\x41" + bytes(receiver.book.settings.max_frame_bytes),
+            b"\x41" + bytes(settings.max_frame_bytes),
             rng.randbytes(4),
         )
     )

@@ -3,14 +3,12 @@
 from typing import Any
 
 from framehub.codes import Service
+from framehub.errors import PeerMisbehaved
 from framehub.mfp import events
 from framehub.mfp.connection import Received
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
-from tests.simulation.book import Broken, Said
-from tests.simulation.watched import Watched, must
-
-LATEST = 0.011
-"""Seconds that something may be given up too late (spec/mfp.md, 8.3)."""
+from tests.simulation.book import Broken, Said, must
+from tests.simulation.watched import Watched
 
 
 class Hearing(Watched):
@@ -20,15 +18,25 @@ class Hearing(Watched):
         super().__init__(*about, **more)
         self.pinged: dict[int, float] = {}
         """Our pings without a pong, and when each went out."""
+        self.over: events.ConnectionOver | None = None
+        """What a look at the clock found: the peer is dead, or nobody uses the connection."""
         self.refusable: dict[int, int] = {}
         """Messages of the peer's that the owner has and has not refused, and the exchange of each."""
 
     def receive(self, data: bytes, now: float) -> Received:
         """One frame of the peer; it causes what the rules say and nothing else."""
-        got = self.machine.receive(data, now)
+        self.now = now
+        try:
+            got = self.machine.receive(data, now)
+        except PeerMisbehaved as refusal:
+            self._was_too_much(data, refusal)
+            raise
+        self.signs.came(now, service=isinstance(got.frame, ServiceFrame))
         frame, exchange, event = got.frame, got.exchange, got.event
         swallowed = isinstance(frame, BinaryFrame) and frame.ref in self.book.swallowing
         expected = self.book.expect(frame, exchange, now)
+        excess = self.book.conduct.excess
+        must(excess is None, "8.8.1", "{} was taken, one too many {}", frame, excess)
         if type(event) is not (expected.event or type(None)):
             rule = "M16" if swallowed else _rule(frame)
             raise Broken(rule, f"{frame} caused {event}, not {expected.event}")
@@ -49,31 +57,69 @@ class Hearing(Watched):
         self._settled()
         return got
 
-    def tick(self, now: float) -> None:
-        """Time goes on: what is overdue ends, nothing before its time, and each is told to the peer."""
+    def _was_too_much(self, data: bytes, refusal: PeerMisbehaved) -> None:
+        """[MFP-8.8.1] [MFP-8.8.2] One too many of a kind: rightly so, and without an answer."""
+        frame = self.read(data)
+        assert frame is not None, data
+        self.book.expect(frame, 0, self.now)
+        must(self.book.conduct.excess is not None, "8.8.2", "{}: {}", frame, refusal)
+        must(not self.accounts.honest, "8.8.2", "among honest peers: {}", refusal)
+        must(self.machine.drain() == [], "8.8.1", "{} was answered", frame)
+        self.accounts.counts[f"too many {self.book.conduct.excess}"] += 1
+
+    def tick(self, now: float, *, deaf: bool = False) -> None:
+        """Time goes on: what is overdue ends, nothing before its time, and each is told to the peer.
+
+        The machine may ping on its own account, and find that the connection is over. ``deaf``: we do not
+        read at present.
+        """
         book = self.book
         says: list[Said] = []
+        self.now = now
+        self.machine.deaf = deaf
         for event in self.machine.tick(now):
+            if isinstance(event, events.ConnectionOver):
+                self.over = event
+                self.accounts.counts[f"found {event.code.name.lower()}"] += 1
+                continue
             if isinstance(event, events.RequestFailed):
                 _is_due(book.asked, event.id, now)
                 says.append(Said(Service.TIMEOUT, event.id, True))
+                book.given_up.add(event.id)
             elif isinstance(event, events.RequestCancelled):
                 _is_due(book.answering, event.ref, now)
                 says.append(Said(Service.TIMEOUT, event.ref))
             else:
-                assert isinstance(event, events.MessageLost), event
-                _is_due(book.waiting, event.ref, now)
-                says.append(Said(Service.ABORT, event.ref))
-                book.swallowing.add(event.ref)
+                ref = self._unfinished(event)
+                _is_due(book.waiting, ref, now)
+                says.append(Said(Service.ABORT, ref))
+                book.swallowing.add(ref)
             self._handle(event)
-        self._says(says)
+        knocks = self._says_or_knocks(says)
         nearest = min(book.deadlines(), default=None)
         wakes = self.machine.next_deadline
-        must((wakes is None) is (nearest is None), "M6", "wakes at {} for {}", wakes, nearest)
-        if wakes is not None and nearest is not None:
-            must(nearest + LATEST > now, "M6", "something is overdue since {}", nearest)
-            must(now < wakes <= nearest + LATEST, "M6", "wakes at {} for {}", wakes, nearest)
+        must(wakes is None or wakes > now, "M6", "wakes at {}, and it is {}", wakes, now)
+        if nearest is not None:
+            must(nearest > now, "M6", "something is overdue since {}", nearest)
+            must(wakes is not None and wakes <= nearest, "M6", "wakes at {} for {}", wakes, nearest)
+        self.signs.looked(
+            now,
+            knocks=knocks,
+            over=self.over,
+            deaf=deaf,
+            waiting=bool(book.asked or book.answering),
+            wakes=wakes,
+        )
+        self.accounts.counts["knocks of the deaf"] += knocks and deaf
         self._settled()
+
+    def _unfinished(self, event: events.Event) -> int:
+        """An announced message without progress: lost, or delivered as it is, by the policy."""
+        if self.book.settings.bad_files == "drop":
+            assert isinstance(event, events.MessageLost), event
+            return event.ref
+        assert isinstance(event, events.MessageReceived), event
+        return event.frame.id
 
     def _handle(self, event: events.Event) -> None:
         if isinstance(event, events.Acknowledged):
@@ -82,7 +128,7 @@ class Hearing(Watched):
             self.book.pings.remove(event.id)
             self.pinged.pop(event.id)
         elif isinstance(event, events.MessageReceived):
-            self._message(event.frame, event.exchange)
+            self._message(event)
         elif isinstance(event, events.MessageLost):
             self.book.end_theirs(event.ref)
             self.accounts.counts["announced lost"] += 1
@@ -140,16 +186,21 @@ class Hearing(Watched):
             assert isinstance(event, events.StreamRefused), event
             self._refused(event.id)
 
-    def _message(self, frame: MessageFrame, exchange: int) -> None:
+    def _message(self, event: events.MessageReceived) -> None:
+        frame, exchange = event.frame, event.exchange
+        left_out = {key for key, _ in event.left_out}
         if frame.expected:
-            came = [key for key, _ in frame.files]
-            must(came == list(frame.expected), "M11", "{} is not whole", frame)
-            opened = self.book.waiting[frame.id].exchange
-            must(opened == exchange, "M11", "{} in another exchange", frame)
+            waiting = self.book.waiting[frame.id]
+            came = tuple((key, waiting.files[key]) for key in waiting.keys if key in waiting.files)
+            must(frame.files == came, "M11", "{} came with {}", frame, came)
+            bad = waiting.missing | waiting.left_out
+            must(left_out == bad, "8.4.8", "{} without {}, told as {}", frame, bad, event.left_out)
+            must(waiting.exchange == exchange, "M11", "{} in another exchange", frame)
             self.book.end_theirs(frame.id)
         else:
+            must(not left_out, "8.4.8", "{} has nothing to leave out", frame)
             self._new_exchange(exchange)
-        self.accounts.message_arrives(frame.payload, frame.files)
+        self.accounts.message_arrives(frame.payload, frame.files, in_part=bool(left_out))
         self.refusable[frame.id] = exchange
 
     def _refused(self, id_: int) -> None:

@@ -1,15 +1,21 @@
 """Broken wires and machines, each with one fault. The ledger is worth something if it finds every one."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from typing import Final, NamedTuple
 
-from framehub.codes import Service
+from framehub.codes import CloseCode, Service
 from framehub.mfp import events
 from framehub.mfp.connection import Connection, Received
 from framehub.mfp.encoder import encode
 from framehub.mfp.frames import BinaryFrame, MessageFrame, ResponseFrame, ServiceFrame
 from framehub.mfp.outbox import Outgoing
+from framehub.mfp.settings import Settings
+from tests.simulation.plan import sums
 from tests.simulation.wire import Parcel, Wire
+
+MANY: Final = 10**9
 
 # --- wires -------------------------------------------------------------------------------------------------
 
@@ -173,7 +179,7 @@ class Says(Connection):
                 out.append(one)
                 continue
             for frame in self.tamper(one.frame):
-                out.append(Outgoing((encode(frame, self.settings.checksums),), frame, one.exchange))
+                out.append(Outgoing((encode(frame, sums(self.settings)),), frame, one.exchange))
         return out
 
 
@@ -215,10 +221,79 @@ class SilentTimeouts(Connection):
 
 
 class Hasty(Connection):
-    """Gives up five seconds early."""
+    """Gives its requests up five seconds early."""
 
     def tick(self, now: float) -> list[events.Event]:
-        return super().tick(now + 5.0)
+        early = self._asked.due(now + 5.0)
+        for event in early:
+            self.forget(event.id)
+        return [*early, *super().tick(now)]
+
+
+class Impatient(Connection):
+    """Calls its peer dead at the first look."""
+
+    def tick(self, now: float) -> list[events.Event]:
+        return [*super().tick(now), events.ConnectionOver(CloseCode.GOING_AWAY, "no patience")]
+
+
+class Suspicious(Connection):
+    """Calls every late answer a fault."""
+
+    def receive(self, data: bytes | memoryview, now: float) -> Received:
+        got = super().receive(data, now)
+        if isinstance(got.frame, ResponseFrame) and got.event is None:
+            self.strike(now, "late")
+            self.strike(now, "late")
+        return got
+
+
+class Patient(Connection):
+    """Takes whatever comes, however often."""
+
+    def __init__(self, settings: Settings, *, first_id: int = 1) -> None:
+        super().__init__(
+            replace(settings, max_strikes=MANY, max_strays=MANY, max_cancels=MANY, max_pings=MANY),
+            first_id=first_id,
+        )
+
+
+class Trusting(Connection):
+    """Never asks for a sign of life."""
+
+    def __init__(self, settings: Settings, *, first_id: int = 1) -> None:
+        super().__init__(replace(settings, keepalive=inf, idle_timeout=inf), first_id=first_id)
+
+
+class KnowsNotThatItIsDeaf(Connection):
+    """Judges the peer by its silence while it does not read."""
+
+    def tick(self, now: float) -> list[events.Event]:
+        deaf, self.deaf = self.deaf, False
+        caused = super().tick(now)
+        self.deaf = deaf
+        return caused
+
+
+class Chatty(Connection):
+    """Says ``unknown`` each time."""
+
+    def receive(self, data: bytes | memoryview, now: float) -> Received:
+        self._unknowns.clear()
+        self._dropped._unknowns.clear()
+        return super().receive(data, now)
+
+
+class HidesWhatIsMissing(Connection):
+    """Delivers without the files that did not come in time, and does not tell which."""
+
+    def tick(self, now: float) -> list[events.Event]:
+        return [
+            events.MessageReceived(event.frame, event.exchange)
+            if isinstance(event, events.MessageReceived)
+            else event
+            for event in super().tick(now)
+        ]
 
 
 class NeverTicks(Connection):
@@ -282,6 +357,13 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "times out silently": Mutant("M6 M9", SilentTimeouts),
     "gives up early": Mutant("M6", Hasty),
     "never gives up": Mutant("M6", NeverTicks),
+    "calls its peer dead": Mutant("8.7.2", Impatient),
+    "never asks for signs of life": Mutant("8.7.1 8.7.3", Trusting),
+    "does not know that it is deaf": Mutant("8.7.2 8.7.3", KnowsNotThatItIsDeaf),
+    "calls a late answer a fault": Mutant("8.8.2", Suspicious),
+    "takes whatever comes": Mutant("8.8.1", Patient),
+    "says unknown each time": Mutant("M8", Chatty),
+    "does not tell what is missing": Mutant("8.4.8", HidesWhatIsMissing),
     "answers for its owner": Mutant("M8", Unlimited),
     "stays open": Mutant("M15", StaysOpen),
     "waits on after a cancellation": Mutant("M9", KeepsSettled),

@@ -132,7 +132,7 @@ def forget(side: Side, rng: Random, now: float) -> None:
 
 
 def look_at_the_clock(side: Side, rng: Random, now: float) -> None:
-    side.tick(now)
+    side.tick(now, deaf=side.machine.deaf)
 
 
 WEIGHTS: Final[dict[Act, int]] = {

@@ -13,7 +13,6 @@ from framehub.mfp.settings import Settings
 
 Fate: TypeAlias = Literal["calm", "cut", "silence", "unlawful"]
 LAST = 2**32 - 1
-MANY = 10**9
 SMALL = 96
 """Ids in a small id space: soon they meet those that are still alive."""
 
@@ -56,7 +55,7 @@ def draw(rng: Random) -> Plan:
         small_ids=small_ids,
         # Often the same on both sides: equal ids must never be mixed up.
         first_ids=(near_the_end, rng.choice((near_the_end, near_the_end, 1, last - 3))),
-        settings=_settings(rng, few=small_ids),
+        settings=_settings(rng, few=small_ids, honest=honest),
         acts=300 if small_ids else rng.choice((10, 40, 80, 160)),
         gap=rng.choice((0.001, 0.02, 0.2)),
         delay=rng.choice((0.0, 0.001, 0.02, 0.3)),
@@ -67,10 +66,16 @@ def draw(rng: Random) -> Plan:
     )
 
 
-def _settings(rng: Random, *, few: bool) -> Settings:
+def _settings(rng: Random, *, few: bool, honest: bool) -> Settings:
     many = 3 if few else 64
+    checksums = Checksums(rng.choice(("off", "flag", "flag", "always")), rng.choice(("crc32", "xor8")))
+    # Honest owners may cancel and ping at will; what else is counted does not happen among them.
+    often = 1_000 if honest else rng.choice((3, 16, 1_000))
+    faults = 1 if honest else rng.choice((3, 16, 1_000))
     return Settings(
-        checksums=Checksums(rng.choice(("off", "flag", "flag", "always")), rng.choice(("crc32", "xor8"))),
+        checksums=checksums,
+        verify_always=checksums.mode != "off" and rng.random() < 0.3,
+        bad_files=rng.choice(("drop", "deliver")),
         request_timeout=rng.choice((0.05, 1.0, 30.0)),
         progress_timeout=rng.choice((0.05, 1.0, 30.0)),
         max_frame_bytes=rng.choice((256, 65_536)),
@@ -78,13 +83,18 @@ def _settings(rng: Random, *, few: bool) -> Settings:
         max_streams=rng.choice((1, 3, many)),
         max_announced=rng.choice((1, 3, many)),
         max_waiting_bytes=rng.choice((40, 2**24)),
-        # Forged frames come in crowds, and silence is a fate of its own.
-        max_strikes=MANY,
-        max_cancels=MANY,
-        max_pings=MANY,
-        max_strays=MANY,
-        keepalive=inf,
+        max_strikes=faults,
+        max_strays=faults,
+        max_cancels=often,
+        max_pings=often,
+        keepalive=rng.choice((inf, inf, 20.0, 1.5)),
+        idle_timeout=rng.choice((inf, inf, inf, 2.5)),
     )
+
+
+def sums(settings: Settings) -> Checksums:
+    """How a frame is to be encoded so that a side with these settings takes it."""
+    return Checksums("always", settings.checksums.algorithm) if settings.verify_always else settings.checksums
 
 
 @contextmanager

@@ -6,9 +6,8 @@ from framehub.codes import Service
 from framehub.errors import LimitExceeded, LocalProtocolError, StreamAborted
 from framehub.mfp.frames import Files
 from tests.simulation.accounts import answer_to, chunk_number
-from tests.simulation.book import Asked, Flow, Said, Set
+from tests.simulation.book import Asked, Flow, Said, Set, must
 from tests.simulation.hearing import Hearing
-from tests.simulation.watched import must
 
 
 class Flags(TypedDict, total=False):
@@ -41,6 +40,7 @@ class Side(Hearing):
         self.book.acks.discard(id_)
         if waits:
             self.accounts.request_ends(self.book.settle(id_).token, "cancelled")
+            self.book.given_up.add(id_)
         self._says([Said(Service.ABORT, id_, True)] if waits else [])
         self._settled()
 
@@ -80,7 +80,7 @@ class Side(Hearing):
 
     def announce(self, keys: tuple[int, ...], padding: int, **flags: Unpack[Flags]) -> None:
         book, token = self.book, self._token(padding)
-        too_much = book.sent + len(token) > book.settings.max_waiting_bytes
+        too_much = book.announced_bytes + len(token) > book.settings.max_waiting_bytes
         if too_much or len(book.sets) >= book.settings.max_announced:
             self._refuses(LimitExceeded, lambda: self.machine.message(token, expected=keys))
             return
@@ -96,13 +96,13 @@ class Side(Hearing):
         if ours is None or key not in ours.missing:
             self._refuses(LocalProtocolError, lambda: self.machine.file(ref, key, data))
             return
-        if self.book.sent + len(data) > self.book.settings.max_waiting_bytes:
+        if self.book.announced_bytes + len(data) > self.book.settings.max_waiting_bytes:
             self._refuses(LimitExceeded, lambda: self.machine.file(ref, key, data))
             return
         exchange = self._sends_one(self.machine.file(ref, key, data, **flags), **flags)
-        ours.bytes += len(data)
         must(exchange == ours.exchange, "M11", "a file of message {} in another exchange", ref)
         ours.missing.remove(key)
+        ours.bytes += len(data)
         self.accounts.messages[ours.token].files[key] = data
         if not ours.missing:
             del self.book.sets[ref]

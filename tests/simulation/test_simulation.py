@@ -11,7 +11,7 @@ from tests.simulation.mutants import MUTANTS, Mutant
 
 CONNECTIONS = 1_500
 SEED = 20_260
-TRIES = 60
+TRIES = 150
 """Seeds in which a fault must show."""
 
 
@@ -32,7 +32,9 @@ request abort by the peer, answers made too late, answers come late, message del
 message given up, announced lost, stream read to its end, stream read to its loss, stream given up,
 stream read to an abort of its reader, stream read to the end of the connection, stream refused,
 ids wrapped, live ids passed over, clock jumps, waits for room, forged frames, refused frames, calls refused,
-pings, calm, cut, silence
+pings, calm, cut, silence, knocks, found going_away, found ok, misbehaved,
+message delivered in part, knocks of the deaf, too many strikes, too many strays, too many cancels,
+too many pings
 """.replace("\n", " ")
     .strip()
     .split(", ")

@@ -5,22 +5,19 @@ Only the public calls of ``Connection`` are used.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from math import inf
 
 from framehub import ids
 from framehub.codes import Service
-from framehub.errors import ConnectionClosed
+from framehub.errors import ConnectionClosed, RemoteProtocolError
+from framehub.mfp import codec
 from framehub.mfp.connection import Connection
-from framehub.mfp.frames import MessageFrame, RequestFrame, ServiceFrame
+from framehub.mfp.frames import Frame, MessageFrame, RequestFrame, ServiceFrame
 from framehub.mfp.outbox import Outgoing
 from framehub.mfp.settings import Settings
 from tests.simulation.accounts import Accounts
-from tests.simulation.book import Book, Broken, Said
-
-
-def must(holds: bool, rule: str, text: str, *about: object) -> None:
-    """``rule`` holds here; ``text`` is only filled in if it does not."""
-    if not holds:
-        raise Broken(rule, text.format(*about))
+from tests.simulation.book import Book, Broken, Said, must
+from tests.simulation.signs import Signs
 
 
 class Watched:
@@ -39,8 +36,30 @@ class Watched:
         self.book = Book(settings)
         self.machine = machine(settings, first_id=first_id)
         self.backlog: deque[Outgoing] = deque()
+        self.signs = Signs(settings)
+        self.now = 0.0
+        """The time by our clock."""
         self._newest_exchange = 0
         self._last_id = first_id - 1
+        self._wrapped = first_id != 1
+        """Ids that began elsewhere may have been anything."""
+        self.book.newest = inf if self._wrapped else 0
+
+    def read(self, data: bytes) -> Frame | None:
+        """What these bytes are to this side, if they are a frame."""
+        settings = self.book.settings
+        if len(data) > settings.max_frame_bytes:
+            return None
+        try:
+            return codec.decode(
+                data,
+                settings.checksums,
+                settings.max_files,
+                settings.max_payload_bytes,
+                settings.verify_always,
+            )
+        except RemoteProtocolError:
+            return None
 
     def next_ids(self, count: int) -> set[int]:
         """The ids that come next, should none of them be alive."""
@@ -94,7 +113,20 @@ class Watched:
 
     def _says(self, says: Iterable[Said], rule: str = "M9") -> list[Outgoing]:
         """Exactly these service frames were queued."""
+        return self._said(self._queued(), says, rule)
+
+    def _says_or_knocks(self, says: Iterable[Said]) -> bool:
+        """The same, and perhaps a ping on the machine's own account: whether there was one."""
         sent = self._queued()
+        knocks = [one for one in sent if getattr(one.frame, "code", None) is Service.PING]
+        must(len(knocks) <= 1, "8.7.1", "more than one ping")
+        for one in knocks:
+            self.book.is_over(one.frame.id)
+            self.accounts.counts["knocks"] += 1
+        self._said([one for one in sent if one not in knocks], says, "M9")
+        return bool(knocks)
+
+    def _said(self, sent: list[Outgoing], says: Iterable[Said], rule: str) -> list[Outgoing]:
         got = [
             Said(frame.code, frame.ref, frame.own) if isinstance(frame := one.frame, ServiceFrame) else None
             for one in sent
@@ -108,12 +140,16 @@ class Watched:
     def _queued(self) -> list[Outgoing]:
         sent = self.machine.drain()
         for one in sent:
+            if not isinstance(one.frame, ServiceFrame):
+                self.signs.went(self.now)
             id_ = one.frame.id
             must(0 < id_ <= ids.LAST, "M5", "id {}", id_)
             must(not self.book.is_live(id_), "M5", "id {} is alive and was taken anew", id_)
             self.accounts.counts["ids wrapped"] += id_ < self._last_id
             self.accounts.counts["live ids passed over"] += id_ > self._last_id + 1
+            self._wrapped = self._wrapped or id_ < self._last_id
             self._last_id = id_
+            self.book.newest = inf if self._wrapped else id_
             if isinstance(one.frame, RequestFrame | MessageFrame):
                 self.book.taken(id_)
         self.accounts.counts["frames"] += len(sent)
@@ -131,5 +167,7 @@ class Watched:
         ignored, booked = self.machine.ignored, self.book.ignored
         must(ignored == booked, "M18", "{} ignored, {} booked", ignored, booked)
         must(not (self.accounts.honest and ignored), "M18", "a frame about nothing known")
-        strikes = self.machine.strikes
-        must(not (self.accounts.honest and strikes), "M18", "{} strikes of an honest peer", strikes)
+        totals, strikes = self.book.conduct.totals, self.machine.strikes
+        must(strikes == totals["strikes"], "8.8.2", "{} strikes, booked are {}", strikes, totals)
+        faults = totals["strikes"] + totals["strays"]
+        must(not (self.accounts.honest and faults), "M18", "{} faults of an honest peer", faults)

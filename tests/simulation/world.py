@@ -2,19 +2,17 @@
 
 from collections import Counter, deque
 from collections.abc import Callable
+from math import inf
 from random import Random
 from typing import NamedTuple
 
-from framehub.errors import RemoteProtocolError
-from framehub.mfp import codec
+from framehub.errors import PeerMisbehaved, RemoteProtocolError
 from framehub.mfp.connection import Connection
 from framehub.mfp.encoder import encode
-from framehub.mfp.frames import Frame
 from tests.simulation import forging, owners, plan
 from tests.simulation.accounts import Accounts, is_as_sent
-from tests.simulation.book import Broken
+from tests.simulation.book import Broken, must
 from tests.simulation.side import Side
-from tests.simulation.watched import must
 from tests.simulation.wire import NEVER, Parcel, Wire
 
 REMEMBERED = 40
@@ -78,6 +76,8 @@ class World:
         self.events = 0
         self._alarms = [NEVER, NEVER]
         """When each owner has to call ``tick``."""
+        self._deaf_until = [0.0, 0.0]
+        """Until when each side does not read, and knows that."""
         self._acts = owners.acts(rng)
         self._closed = False
 
@@ -131,7 +131,8 @@ class World:
             self._note(index, "clock jumps", seconds)
             self.counts["clock jumps"] += 1
         if rng.random() < self.plan.stalls:
-            self.wires[index].stalled_until = self.now + rng.random()
+            self.wires[index].stalled_until = until = self.now + rng.random() * rng.choice((1.0, 1.0, 8.0))
+            self._deaf_until[1 - index] = until if rng.random() < 0.5 else 0.0
             self._note(index, "is not read for a while")
         if not self.plan.honest and rng.random() < 0.1:
             self._forge(index)
@@ -142,14 +143,16 @@ class World:
             return
         act = self._acts[int(rng.random() * len(self._acts))]
         self._note(index, act.__name__)
-        act(side, rng, self._time(index))
+        side.now = self._time(index)
+        side.machine.deaf = self._is_deaf(index)
+        act(side, rng, side.now)
         self._moved(index)
 
     def _forge(self, index: int) -> None:
         frame = forging.frame(self.sides[index], self.sides[1 - index], self.rng)
         self._note(index, "forges", frame)
         self.counts["forged frames"] += 1
-        self.wires[index].put(self.now, encode(frame, self.plan.settings.checksums), None)
+        self.wires[index].put(self.now, encode(frame, plan.sums(self.plan.settings)), None)
 
     def _deliver(self, index: int) -> None:
         """The first parcel of a wire comes out at the other side."""
@@ -172,8 +175,12 @@ class World:
     def _refused(self, index: int, parcel: Parcel, refusal: RemoteProtocolError) -> None:
         """The receiver cannot go on: rightly so?"""
         self._note(index, "refuses", refusal)
+        if isinstance(refusal, PeerMisbehaved):
+            self.counts["misbehaved"] += 1
+            self._close()
+            return
         side = self.sides[index]
-        frame = self._read(parcel.data)
+        frame = side.read(parcel.data)
         if frame is not None and not side.book.must_refuse(frame):
             raise Broken("M2", f"refused {frame}: {refusal}")
         must(parcel.sent is None, "M5", "an honest peer sent {}", parcel.sent)
@@ -182,18 +189,9 @@ class World:
         self.counts["refused frames"] += 1
         self._close()
 
-    def _read(self, data: bytes) -> Frame | None:
-        settings = self.plan.settings
-        if len(data) > settings.max_frame_bytes:
-            return None
-        try:
-            return codec.decode(data, settings.checksums, max_files=settings.max_files)
-        except RemoteProtocolError:
-            return None
-
     def _tick(self, index: int) -> None:
         self._note(index, "tick", self._time(index))
-        self.sides[index].tick(self._time(index))
+        self.sides[index].tick(self._time(index), deaf=self._is_deaf(index))
         self._moved(index)
 
     # --- how it ends -------------------------------------------------------------------------------------
@@ -210,22 +208,39 @@ class World:
         must(self._closed, "M2", "{} was taken", data)
 
     def _silence(self) -> None:
-        """One direction goes silent and stays so: every request ends all the same, on both sides."""
+        """One direction goes silent and stays so: every request ends all the same, on both sides.
+
+        The line is dead, or the reader does not read and knows that: then it judges nobody.
+        """
         index = self.rng.randrange(2)
         if self._closed:
             return
         self.wires[index].stalled_until = NEVER
-        self._note(index, "is not heard any more")
+        deaf = self.rng.random() < 0.3
+        self._deaf_until[1 - index] = NEVER if deaf else 0.0
+        self._note(index, "is not read any more" if deaf else "is not heard any more")
         self.sides[1 - index].ping(self._time(1 - index))
         self._moved(1 - index)
         self._settle()
         for _ in range(2):
             self._wait(LONG)
-            if self._closed:
-                return
+        self._watch()
+        if self._closed:
+            return
+        must(deaf or self.plan.settings.keepalive == inf, "8.7.2", "nobody noticed the silence")
         for side in self.sides:
             must(not side.book.deadlines(), "M6", "{} still waits for a silent peer", side.name)
         must(bool(self.sides[1 - index].pinged), "M15", "a pong came out of silence")
+
+    def _watch(self) -> None:
+        """Let the machines look as often as they want to, for a while."""
+        for _ in range(12):
+            alarms = [self._alarm(0), self._alarm(1)]
+            if self._closed or min(alarms) == NEVER:
+                return
+            self.now = max(self.now, min(alarms))
+            self._tick(alarms.index(min(alarms)))
+            self._settle()
 
     def _wind_up(self) -> None:
         """Everything arrives, everything ends."""
@@ -233,6 +248,7 @@ class World:
         for index, side in enumerate(self.sides):
             if self._closed:
                 return
+            side.now = self._time(index)
             for ref in list(side.book.streams):
                 if self.rng.random() < 0.5:
                     side.give_up(ref)
@@ -284,6 +300,10 @@ class World:
     def _moved(self, index: int) -> None:
         """Something happened at a side: what it wants to send goes as far as there is room."""
         self.events += 1
+        if over := self.sides[index].over:
+            self._note(index, "finds", over)
+            self._close()
+            return
         self._pump(index)
         self._alarms[index] = self._alarm(index)
         if self.plan.honest and self._is_quiet():
@@ -315,6 +335,9 @@ class World:
 
     def _time(self, index: int) -> float:
         return self.clocks[index].at(self.now)
+
+    def _is_deaf(self, index: int) -> bool:
+        return self.now < self._deaf_until[index]
 
     def _alarm(self, index: int) -> float:
         deadline = self.sides[index].machine.next_deadline
