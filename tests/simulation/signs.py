@@ -58,6 +58,8 @@ class Signs:
         if now >= last + self._silence:
             knocked = -inf if self._knocked is None else self._knocked
             pinged = now < knocked + self._silence if deaf else knocked >= last
+            # One that stopped reading after its last call to the peer will look again before long.
+            pinged = pinged or (deaf and wakes is not None and wakes <= now + self._silence / 8)
             must(pinged, "8.7.3" if deaf else "8.7.1", "no ping after {} s", now - last)
         latest = now + min(self._silence, self._idle)
         must(latest == inf or (wakes is not None and wakes <= latest), "8.7.1", "wakes at {}", wakes)
