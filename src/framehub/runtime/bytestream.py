@@ -4,6 +4,7 @@ size:4 | frame:size        big-endian; size is 1 .. max_frame_bytes
 """
 
 import asyncio
+import contextlib
 import logging
 import struct
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.settings import Settings
 from framehub.runtime.accept import Acceptor, Arrival
 from framehub.runtime.address import Address
+from framehub.runtime.hangups import watch
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
@@ -111,7 +113,8 @@ class ByteStreamLink(asyncio.Protocol):
             return  # that was one frame too many
         self._end(code, reason)
         if not transport.is_closing():
-            transport.write_eof()
+            with contextlib.suppress(OSError):  # a reset that was not noticed yet
+                transport.write_eof()
         # Read on, or the peer's own end would not be seen.
         self._pauses.clear()
         transport.resume_reading()
@@ -323,9 +326,10 @@ class ByteStreamServer:
             return self._own(link)
 
         loop = asyncio.get_running_loop()
-        await aiofastnet.connect_accepted_socket(
+        transport, _ = await aiofastnet.connect_accepted_socket(
             loop, lambda: make_link(own, self._settings, listening=True), arrival.socket
         )
+        watch(transport)
 
 
 def make_link(
