@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.attacker import Attacker, crowd, upgrade
+from tests.attacks.attacker import Attacker, crowd
+from tests.attacks.honest import CLIENTS
 
 ROOT = Path(__file__).parents[2]
 MIB = 2**20
 FULL = os.environ.get("FRAMEHUB_ATTACKS") == "full"
-NOISE = 3 * MIB
+NOISE = 2 * MIB
 """Memory that comes and goes without any attack. The allocators take it from the system in pieces of up to
 1 MiB, there are two of them (Python's and C's), and the honest clients' work moves both by about a piece."""
 LINES = 20
@@ -196,7 +197,7 @@ class Arena:
         files = self._files()
         self._start_honest()
         try:
-            honest = (await self.settled(20))["peers"]
+            honest = (await self.settled(CLIENTS))["peers"]
             offset = self._errors.stat().st_size
             before, cpu = self._status("VmRSS"), self._cpu()
             Path(f"/proc/{self._gateway.pid}/clear_refs").write_text("5")  # watch for the largest from here
@@ -231,6 +232,3 @@ class Arena:
         self._honest.tell("stop")
         await asyncio.to_thread(self._honest.line)
         await self.settled(0)
-
-
-__all__ = ["MIB", "Arena", "Attack", "Seen", "Siege", "upgrade"]
