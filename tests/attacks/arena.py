@@ -31,7 +31,7 @@ NOISE = 2 * MIB
 """Memory that comes and goes without any attack. The allocators take it from the system in pieces of up to
 1 MiB, there are two of them (Python's and C's), and the honest clients' work moves both by about a piece."""
 LINES = 20
-"""Log lines: what floods in is told once a second for each kind of thing, and an attack has two or three kinds."""
+"""Of the log: what floods in is told once a second for each kind, and an attack has two or three kinds."""
 SECONDS = 15.0
 """How long the gateway has, at most, to be as it was."""
 WARM_SECONDS = 0.3
@@ -162,6 +162,10 @@ class Arena:
                 return int(line.split()[1]) * 1024
         raise AssertionError(name)
 
+    def _watch_peak(self) -> None:
+        """VmHWM is the largest from here on."""
+        Path(f"/proc/{self._gateway.pid}/clear_refs").write_text("5")
+
     def _files(self) -> int:
         return len(list(Path(f"/proc/{self._gateway.pid}/fd").iterdir()))
 
@@ -200,7 +204,7 @@ class Arena:
             honest = (await self.settled(CLIENTS))["peers"]
             offset = self._errors.stat().st_size
             before, cpu = self._status("VmRSS"), self._cpu()
-            Path(f"/proc/{self._gateway.pid}/clear_refs").write_text("5")  # watch for the largest from here
+            self._watch_peak()
             yield siege
             await self.settled(honest)
             siege.cpu = self._cpu() - cpu

@@ -29,7 +29,7 @@ class Client:
     def __init__(self, number: int, url: str) -> None:
         self.done: Counter[str] = Counter()
         self.waits: list[float] = []
-        self._random = Random(number)  # noqa: S311
+        self._random = Random(number)
         self._url = url
         self._sunk: asyncio.Queue[Any] = asyncio.Queue()
         self._endpoints = framehub.Endpoints()

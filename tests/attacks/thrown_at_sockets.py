@@ -7,7 +7,6 @@ from collections import Counter
 from tests.attacks.arena import FULL, MIB, Attack, Seen
 from tests.attacks.attacker import (
     BINARY,
-    CUT_OFF,
     FIN,
     PING,
     Attacker,

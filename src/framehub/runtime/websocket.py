@@ -72,6 +72,8 @@ class WebSocketLink(WSListener):
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._progress = Progress(patience, self._too_slow)
+        self._watched: Watched | None = None
+        self._cutting: asyncio.TimerHandle | None = None
         self._completed = False
         self._tail = 0
         self._controls = 0
@@ -134,7 +136,7 @@ class WebSocketLink(WSListener):
         # Read on: the peer's own close has to come through.
         self._pauses.clear()
         transport.underlying_transport.resume_reading()
-        self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
+        self._cut_later(transport)
 
     # --- picows ------------------------------------------------------------------------------------
 
@@ -147,7 +149,8 @@ class WebSocketLink(WSListener):
         if self._listening:
             parser = socket_.get_protocol()
             assert isinstance(parser, asyncio.BufferedProtocol)
-            socket_.set_protocol(Watched(parser, self._came))
+            self._watched = Watched(parser, self._came)
+            socket_.set_protocol(self._watched)
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -200,13 +203,10 @@ class WebSocketLink(WSListener):
         """The socket is gone."""
         self._transport = None
         self._progress.stop()
-        code, reason = self._closing or (1006, "the connection was lost")
-        handshake = transport.close_handshake
-        if self._closing is None and handshake is not None and handshake.sent is not None:
-            # picows itself closed: a frame over the limit, or a broken one.
-            code, reason = int(handshake.sent.code.value), handshake.sent.reason
+        if self._cutting is not None:
+            self._cutting.cancel()
         if self._owner:
-            self._owner.link_lost(code, reason)
+            self._owner.link_lost(*(self._closing or _said(transport)))
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
@@ -225,6 +225,8 @@ class WebSocketLink(WSListener):
     def _send_large(self, transport: WSTransport, pieces: tuple[bytes, ...]) -> None:
         """Nothing is copied on the listening side; on the other every byte is, once, to be masked."""
         self._write()
+        if transport.is_close_frame_sent:
+            return
         if len(pieces) == 1:
             transport.send(_BINARY, pieces[0])
         elif self._listening:
@@ -239,7 +241,8 @@ class WebSocketLink(WSListener):
         """Write the small frames that wait, as one."""
         if self._small:
             assert self._transport is not None
-            self._transport.underlying_transport.write(b"".join(self._small))
+            if not self._transport.is_close_frame_sent:  # picows refuses by itself what is broken
+                self._transport.underlying_transport.write(b"".join(self._small))
             self._small.clear()
             self._small_bytes = 0
             self._guard()
@@ -254,9 +257,20 @@ class WebSocketLink(WSListener):
 
     def _came(self, size: int) -> None:
         """So many bytes were read, and what was whole of them has been taken."""
+        transport = self._transport
+        if transport is not None and transport.is_close_frame_sent and self._closing is None:
+            self._parser_refused(transport)
+            return
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
+
+    def _parser_refused(self, transport: WSTransport) -> None:
+        """picows said goodbye by itself: a frame over the limit, or a broken one. It would read on."""
+        assert self._watched is not None
+        self._watched.deaf = True
+        self._closing = _said(transport)
+        self._cut_later(transport)
 
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a message takes too long to come")
@@ -299,6 +313,11 @@ class WebSocketLink(WSListener):
             self._closing = (code or 1005, frame.get_close_reason() or "")
             transport.send_close(WSCloseCode(code) if 1000 <= code < 1015 else WSCloseCode.OK)
         transport.disconnect()
+        self._cut_later(transport)
+
+    def _cut_later(self, transport: WSTransport) -> None:
+        """What a peer has not read of our last words by then, it loses."""
+        self._cutting = self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
 
     def _guard(self) -> None:
         """Bound what waits for a peer that asks for answers and does not read them."""
@@ -316,6 +335,14 @@ def _keep_queue_short(socket_: socket.socket) -> None:
     """What the kernel has taken nobody can overtake: let it take little ahead."""
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
         socket_.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 2 * SOFT_BYTES)
+
+
+def _said(transport: WSTransport) -> tuple[int, str]:
+    """What picows closed with, if it was picows that closed."""
+    handshake = transport.close_handshake
+    if handshake is None or handshake.sent is None:
+        return 1006, "the connection was lost"
+    return int(handshake.sent.code.value), handshake.sent.reason
 
 
 def _masked(data: bytes) -> bytes:

@@ -231,3 +231,31 @@ async def test_a_slow_message_is_a_sign_of_life_and_silence_is_none() -> None:
         client.send(FIN, REQUEST[4:])
         assert await client.close_code() == 1001
         await client.end()
+
+
+async def test_nothing_follows_a_goodbye_that_a_broken_frame_caused(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    broken = bytes((FIN | 3, 0x80, 0, 0, 0, 0))
+    client.writer.write(bytes((FIN | raw.BINARY, 0x80 | len(REQUEST), 0, 0, 0, 0)) + REQUEST + broken)
+    kind, _ = await client.receive()
+    assert kind == raw.CLOSE
+    client.writer.write(broken * 1_000)  # each of them would be refused anew
+    assert await client.reader.read() == b""
+    await client.end()
+
+
+@pytest.mark.parametrize(
+    "last", [bytes((FIN | raw.CLOSE, 0x80, 0, 0, 0, 0)), bytes((FIN | 3, 0x80, 0, 0, 0, 0))]
+)
+async def test_a_goodbye_ends_a_connection_whose_peer_reads_nothing(server: Listener, last: bytes) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    link: Any = peer._link
+    client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+    while not link._transport.underlying_transport.get_write_buffer_size():
+        link._transport.underlying_transport.write(bytes(65_536))  # more than the kernel takes
+        await asyncio.sleep(0)
+    client.writer.write(last)
+    async with asyncio.timeout(5):
+        await peer.closed
+    client.writer.transport.abort()
