@@ -1,15 +1,21 @@
 """Gateways to attack: one for each kind of settings, shared by the tests of a process."""
 
 import resource
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+import pytest_asyncio
 
-from .arena import Arena
+from .arena import MIB, Arena
 
 Arenas: TypeAlias = Callable[..., Arena]
+
+IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0}
+"""So that a test sees the end of what is waited for; honest clients have no need of so much."""
+LINES_OF_A_MODULE = 100
+BYTES_OF_A_MODULE = 8 * MIB
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +43,12 @@ def arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arenas]:
 def arena(arenas: Arenas) -> Arena:
     """The gateway with the default settings."""
     return arenas()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def beside(arenas: Arenas) -> AsyncIterator[Arena]:
+    """A gateway whose honest clients work during all tests of a module, and are judged after the last."""
+    arena = arenas(IMPATIENT)
+    async with arena.besieged() as siege:
+        yield arena
+    siege.check(BYTES_OF_A_MODULE, lines=LINES_OF_A_MODULE)

@@ -32,6 +32,8 @@ MASKED_BYTES = 1024
 """The same on the client's side, where every byte has to be masked: beyond this picows does it faster."""
 
 _BINARY = WSMsgType.BINARY
+_ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
+"""Close codes that a peer may send and gets back. Those from 3000 on, applications' own, get 1000."""
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
 _LONGEST_HEAD = struct.Struct(">BBQ")
@@ -309,9 +311,14 @@ class WebSocketLink(WSListener):
 
     def _on_close(self, transport: WSTransport, frame: WSFrame) -> None:
         if self._closing is None:
-            code = int(frame.get_close_code().value)
-            self._closing = (code or 1005, frame.get_close_reason() or "")
-            transport.send_close(WSCloseCode(code) if 1000 <= code < 1015 else WSCloseCode.OK)
+            code = int(frame.get_close_code().value) if frame.payload_size else 1005
+            reserved = frame.rsv1 or frame.rsv2 or frame.rsv3
+            if reserved or (frame.payload_size and not _may_be_sent(code)):
+                self._closing = (CloseCode.PROTOCOL_ERROR, "a goodbye that is none")
+                transport.send_close(WSCloseCode.PROTOCOL_ERROR)
+            else:
+                self._closing = (code, frame.get_close_reason() or "")
+                transport.send_close(WSCloseCode(code) if code in _ECHOED else WSCloseCode.OK)
         transport.disconnect()
         self._cut_later(transport)
 
@@ -329,6 +336,11 @@ class WebSocketLink(WSListener):
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_bytes:
             self.close(CloseCode.POLICY, "the peer does not read")
+
+
+def _may_be_sent(code: int) -> bool:
+    """Whether a goodbye may have this code: picows lets some through that only programs tell each other."""
+    return code in _ECHOED or 3000 <= code < 5000
 
 
 def _keep_queue_short(socket_: socket.socket) -> None:
