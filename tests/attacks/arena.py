@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.attacks.attacker import Attacker, crowd
 from tests.attacks.honest import CLIENTS
@@ -40,7 +40,8 @@ WARM_SECONDS = 0.3
 WARM_CONNECTIONS = 200
 FIELDS = ("peers", "pending", "leaving")
 
-Seen = Counter[object]
+Seen: TypeAlias = Counter[object]
+Throw: TypeAlias = Callable[[int, int], Awaitable[Seen]]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Attack:
     """What is thrown, how often, and what it may cost."""
 
     name: str
-    throw: Callable[[int, int], Awaitable[Seen]]
+    throw: Throw
     """Given a port and a count; what the attacker saw, counted."""
     scaled: int
     """How often in an ordinary run of the tests."""
@@ -87,14 +88,14 @@ class Siege:
     """File descriptors more than before."""
     stand: dict[str, Any] = field(default_factory=dict)
 
-    def check(self, bound: int, lines: int = LINES) -> None:
+    def check(self, bound: int, *, lines: int = LINES, tracebacks: int = 0) -> None:
         """Everything that must hold around every attack."""
         assert self.failures == []
         for what in ("requests", "messages", "streams", "questions", "pings"):
             assert self.done[what] >= self.done["clients"] > 0, self.done
         assert [self.stand[name] for name in FIELDS] == [0, 0, 0], self.stand
         assert self.files == 0
-        assert "Traceback" not in self.log, self.log
+        assert self.log.count("Traceback") == tracebacks, self.log
         assert self.log.count("\n") <= lines, self.log
         most = bound + NOISE + PER_SECOND * self.seconds
         assert self.grown <= most, f"{self.grown / MIB:.1f} MiB, allowed {bound / MIB:.1f}"
@@ -159,6 +160,10 @@ class Arena:
     @property
     def log(self) -> str:
         return self._errors.read_text()
+
+    def folder(self) -> list[str]:
+        """What lies where the gateway works."""
+        return sorted(path.name for path in Path(f"/proc/{self._gateway.pid}/cwd").iterdir())
 
     def _status(self, name: str) -> int:
         for line in Path(f"/proc/{self._gateway.pid}/status").read_text().splitlines():

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import pytest
 import pytest_asyncio
 
-from .arena import MIB, Arena
+from .arena import MIB, Arena, Attack, Siege
 
 Arenas: TypeAlias = Callable[..., Arena]
 
-IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0}
-"""So that a test sees the end of what is waited for; honest clients have no need of so much."""
+IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0, "max_waiting_bytes": 2**20}
+"""So that a test sees the end of what is waited for, and little is much; honest clients need less."""
 LINES_OF_A_MODULE = 100
 BYTES_OF_A_MODULE = 8 * MIB
 
@@ -52,3 +52,10 @@ async def beside(arenas: Arenas) -> AsyncIterator[Arena]:
     async with arena.besieged() as siege:
         yield arena
     siege.check(BYTES_OF_A_MODULE, lines=LINES_OF_A_MODULE)
+
+
+async def thrown(arenas: Arenas, attack: Attack) -> Siege:
+    """Throw it and check all that must hold."""
+    siege = await arenas(attack.settings).under(attack)
+    siege.check(attack.bound(attack.count))
+    return siege

@@ -53,8 +53,8 @@ async def slow(_call: framehub.Call) -> None:
     await asyncio.sleep(3600)
 
 
-@endpoints.on("broken")
-def broken(_call: framehub.Call) -> object:
+@endpoints.on("fails")
+def fails(_call: framehub.Call) -> object:
     raise RuntimeError("a secret of the inside")
 
 

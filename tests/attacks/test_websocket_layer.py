@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from .arena import Arena, Attack, Siege
+from .arena import Arena
 from .attacker import CUT_OFF, Attacker, attacking, mfp
-from .conftest import Arenas
+from .conftest import Arenas, thrown
 from .thrown_at_sockets import T22, T22_COMES, T23, T24, T26, T32, T34
 
 TOKEN = "s3cret-t0ken-of-this-test"
-
-
-async def thrown(arenas: Arenas, attack: Attack) -> Siege:
-    """Throw it and check all that must hold."""
-    siege = await arenas(attack.settings).under(attack)
-    siege.check(attack.bound(attack.count))
-    return siege
 
 
 async def test_attack_T22_the_header_of_an_endless_frame(arenas: Arenas) -> None:

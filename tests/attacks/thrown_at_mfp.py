@@ -4,9 +4,11 @@ import asyncio
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
+from zlib import crc32
 
-from tests.attacks.arena import MIB, Attack, Seen
+from tests.attacks.arena import MIB, Attack, Seen, Throw
 from tests.attacks.attacker import BINARY, Attacker, attacking, crowd, envelope, mfp
 from tests.attacks.thrown_at_sockets import PATIENCE
 
@@ -31,7 +33,7 @@ def u32(*numbers: int) -> bytes:
     return struct.pack(f">{len(numbers)}I", *numbers)
 
 
-def refused(*frames: str) -> Callable[[int, int], "asyncio.Future[Seen]"]:
+def refused(*frames: str) -> Throw:
     """Each of these frames, on a connection of its own each time; the codes they were closed with."""
 
     async def throw(port: int, count: int) -> Seen:
@@ -43,10 +45,10 @@ def refused(*frames: str) -> Callable[[int, int], "asyncio.Future[Seen]"]:
                 seen[await attacker.close_code()] += 1
 
         messages = [mfp(frame) for frame in frames]
-        await crowd(lambda frame=frame: one(frame) for _ in range(count) for frame in messages)
+        await crowd(partial(one, frame) for _ in range(count) for frame in messages)
         return seen
 
-    return throw  # type: ignore[return-value]
+    return throw
 
 
 async def flood(attacker: Attacker, frames: Iterable[bytes]) -> None:
@@ -57,7 +59,7 @@ async def flood(attacker: Attacker, frames: Iterable[bytes]) -> None:
             return
 
 
-def flooding(frames: Callable[[int], Iterator[bytes]]) -> Callable[[int, int], "asyncio.Future[Seen]"]:
+def flooding(frames: Callable[[int], Iterator[bytes]]) -> Throw:
     """``frames(count)`` on one connection, as fast as it takes them, nothing read; how it ended."""
 
     async def throw(port: int, count: int) -> Seen:
@@ -65,11 +67,11 @@ def flooding(frames: Callable[[int], Iterator[bytes]]) -> Callable[[int, int], "
             await flood(attacker, frames(count))
             return Counter({await attacker.close_code(): 1})
 
-    return throw  # type: ignore[return-value]
+    return throw
 
 
 async def too_many_keys(port: int, count: int) -> Seen:
-    """T6: 65,536 announced keys in a message; and as many lawful announcements as there may be, and one more."""
+    """T6: 65,536 announced keys in a message; and as many lawful announcements as may be, and one more."""
     seen: Seen = Counter()
     many = mfp(b"\x42" + u32(1, 4 * KEYS) + u32(*range(KEYS)))
     for _ in range(count):
@@ -166,13 +168,11 @@ async def flipped(port: int, count: int) -> Seen:
             seen[await attacker.close_code()] += 1
 
     cases = [(frame, bit) for frame in frames for bit in range(8 * len(frame))]
-    await crowd(lambda case=case: one(*case) for case in cases * count)
+    await crowd(partial(one, *case) for case in cases * count)
     return seen
 
 
 def with_sum(data: bytes) -> bytes:
-    from zlib import crc32
-
     return data + u32(crc32(data))
 
 
@@ -199,7 +199,9 @@ T1 = Attack("T1 a payload of 4 GiB, declared", refused(DECLARED_PAYLOAD), 300, 1
 T2 = Attack("T2 a map of 4 GiB, declared", refused(DECLARED_MAP), 200, 10_000, MIB)
 T4 = Attack("T4 a file of 4 GiB, declared", refused(DECLARED_FILE), 200, 10_000, MIB)
 T6 = Attack("T6 too many announced keys", too_many_keys, 20, 200, settings={"progress_timeout": PATIENCE})
-T7 = Attack("T7 files that never come", silent_files, 20, 1_000, each=4096, settings={"progress_timeout": PATIENCE})
+T7 = Attack(
+    "T7 files that never come", silent_files, 20, 1_000, each=4096, settings={"progress_timeout": PATIENCE}
+)
 T8 = Attack("T8 files and streams from a request", refused(*FROM_A_REQUEST), 50, 5_000, MIB)
 T9 = Attack("T9 streams to nobody", unread_streams, 10_000, 100_000)
 T9_READ = Attack("T9 streams never fed", flooding(read_streams), 10_000, 100_000)
