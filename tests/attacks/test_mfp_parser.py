@@ -25,6 +25,7 @@ from .thrown_at_mfp import (
     T17,
     T19,
     T20,
+    T41,
     u32,
 )
 
@@ -167,3 +168,8 @@ async def test_attack_T20_bombs_are_strikes(arena: Arena) -> None:
         await asyncio.sleep(0)
     siege.check(0)
     assert aborts == ["23"] * 16
+
+
+async def test_attack_T41_answers_that_nobody_reads(arenas: Arenas) -> None:
+    """In full 1,000 requests of 200 kB that are echoed: who does not read is not read for long."""
+    assert (await thrown(arenas, T41)).seen == {"not read to the end": 1}

@@ -195,6 +195,21 @@ async def bombs(port: int, count: int) -> Seen:
     return seen
 
 
+async def unread_answers(port: int, count: int) -> Seen:
+    """Large requests that are echoed, by somebody who reads no answer."""
+    async with attacking(port) as attacker:
+        text = '{"endpoint":"echo","data":"%s"}' % ("x" * 200_000)
+        sent = 0
+        for id_ in range(1, count + 1):
+            throwing = asyncio.create_task(attacker.throw(mfp(envelope(0x61, id_, text))))
+            done, _ = await asyncio.wait([throwing], timeout=1.0)
+            if not done:
+                throwing.cancel()
+                break
+            sent += 1
+        return Counter({"not read to the end": sent < count})
+
+
 T1 = Attack("T1 a payload of 4 GiB, declared", refused(DECLARED_PAYLOAD), 300, 10_000, MIB)
 T2 = Attack("T2 a map of 4 GiB, declared", refused(DECLARED_MAP), 200, 10_000, MIB)
 T4 = Attack("T4 a file of 4 GiB, declared", refused(DECLARED_FILE), 200, 10_000, MIB)
@@ -215,5 +230,6 @@ T14_ACKS = Attack("T14 forged acks", flooding(forged_acks), 10_000, 1_000_000)
 T17 = Attack("T17 flipped bits", flipped, 1, 10)
 T19 = Attack("T19 reserved values", refused(*RESERVED), 40, 2_000, MIB)
 T20 = Attack("T20 JSON bombs", bombs, 10, 1_000)
+T41 = Attack("T41 answers, unread", unread_answers, 500, 1_000, (8 + 2) * MIB)
 
-ALL = (T1, T2, T4, T6, T7, T8, T9, T9_READ, T10, T10_SLOW, T11, T12, T14_ACKS, T17, T19, T20)
+ALL = (T1, T2, T4, T6, T7, T8, T9, T9_READ, T10, T10_SLOW, T11, T12, T14_ACKS, T17, T19, T20, T41)

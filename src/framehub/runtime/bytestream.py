@@ -19,7 +19,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.accept import Acceptor, Arrival
 from framehub.runtime.address import Address
 from framehub.runtime.hangups import watch
-from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
@@ -65,6 +65,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._delivered = False
         self._progress = Progress(patience, self._too_slow)
         self._axe: asyncio.TimerHandle | None = None
+        self._ahead: int | None = None  # read since the peer is behind
 
     # --- Link --------------------------------------------------------------------------------------
 
@@ -139,6 +140,10 @@ class ByteStreamLink(asyncio.Protocol):
         self._receiving = False
         self._progress.read(len(data), completed=self._delivered, unfinished=bool(self._begun))
         self._flush()
+        if self._ahead is not None and self._listening:
+            self._ahead += len(data)
+            if self._ahead > AHEAD_BYTES:
+                self.pause("slow")
 
     def eof_received(self) -> None:
         """The peer has ended it; so do we."""
@@ -166,11 +171,13 @@ class ByteStreamLink(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
+        self._ahead = 0
         if self._owner is not None:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
+        self._ahead = None
         if self._listening:
             self.resume("slow")
         if self._owner is not None:

@@ -15,7 +15,7 @@ from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
-from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress, Watched
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
@@ -74,6 +74,7 @@ class WebSocketLink(WSListener):
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._progress = Progress(patience, self._too_slow)
+        self._ahead: int | None = None  # read since the peer is behind
         self._watched: Watched | None = None
         self._cutting: asyncio.TimerHandle | None = None
         self._completed = False
@@ -212,11 +213,13 @@ class WebSocketLink(WSListener):
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
+        self._ahead = 0
         if self._owner:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
+        self._ahead = None
         if self._listening:
             self.resume("slow")
         if self._owner:
@@ -263,6 +266,10 @@ class WebSocketLink(WSListener):
         if transport is not None and transport.is_close_frame_sent and self._closing is None:
             self._parser_refused(transport)
             return
+        if self._ahead is not None:
+            self._ahead += size
+            if self._ahead > AHEAD_BYTES:
+                self.pause("slow")
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
