@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.attacks.attacker import Attacker, crowd
+from tests.attacks.attacker import Attacker, crowd, mfp
 from tests.attacks.honest import CLIENTS
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,10 @@ SECONDS = 15.0
 """How long the gateway has, at most, to be as it was."""
 WARM_SECONDS = 0.3
 WARM_CONNECTIONS = 200
+"""Held open at once, before anything is measured."""
+WARM_REFUSED = 1_000
+"""Refused one after another: what is left of a connection waits for the garbage collector, some MiB of it. That
+is taken once and used again and again; what grows with every connection would grow on."""
 FIELDS = ("peers", "pending", "leaving")
 
 Seen: TypeAlias = Counter[object]
@@ -242,7 +246,14 @@ class Arena:
             await asyncio.sleep(WARM_SECONDS)
             visitor.leave()
 
+        async def be_refused() -> None:
+            visitor, _ = await Attacker.asked(self.port)
+            await visitor.throw(mfp("00"))
+            await visitor.close_code()
+            visitor.leave()
+
         await crowd([visit] * WARM_CONNECTIONS, at_once=WARM_CONNECTIONS)
+        await crowd([be_refused] * WARM_REFUSED)
         self._honest.tell("stop")
         await asyncio.to_thread(self._honest.line)
         await self.settled(0)

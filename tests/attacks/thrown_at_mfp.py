@@ -205,6 +205,7 @@ async def unread_answers(port: int, count: int) -> Seen:
             done, _ = await asyncio.wait([throwing], timeout=1.0)
             if not done:
                 throwing.cancel()
+                await asyncio.wait([throwing])
                 break
             sent += 1
         return Counter({"not read to the end": sent < count})

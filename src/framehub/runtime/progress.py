@@ -7,7 +7,7 @@ from typing import Final
 SLOWEST: Final = 16 * 1024
 """Bytes in a second that a peer has to send once it has begun a message, after some patience."""
 
-PIECE_BYTES: Final = 256 * 1024
+PIECE_BYTES: Final = 64 * 1024
 """What is read at a time."""
 
 
