@@ -40,8 +40,8 @@ WARM_SECONDS = 0.3
 WARM_CONNECTIONS = 200
 """Held open at once, before anything is measured."""
 WARM_REFUSED = 1_000
-"""Refused one after another: what is left of a connection waits for the garbage collector, some MiB of it. That
-is taken once and used again and again; what grows with every connection would grow on."""
+"""Refused one after another: what is left of a connection waits for the garbage collector, some MiB of it.
+That is taken once and used again and again; what grows with every connection would grow on."""
 FIELDS = ("peers", "pending", "leaving")
 
 Seen: TypeAlias = Counter[object]

@@ -159,9 +159,7 @@ async def half_done(port: int, count: int) -> Seen:
 T22 = Attack(
     "T22 a frame of 2^63 bytes, its header only", endless_frame, 1_000, 10_000, 2 * MIB, PER_CONNECTION
 )
-T22_COMES = Attack(
-    "T22 a frame of 2^63 bytes, and they come", endless_frame_that_comes, 32, 1_000, 8 * 2 * MIB
-)
+T22_COMES = Attack("T22 a frame of 2^63 bytes, and they come", endless_frame_that_comes, 32, 1_000, 2 * MIB)
 T23 = Attack(
     "T23 a megabyte, byte by byte",
     dripping,
