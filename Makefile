@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate fuzz fuzz-properties docs lock clean
+.PHONY: help setup setup-dev check test bench simulate fuzz fuzz-properties attacks docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -36,6 +36,9 @@ fuzz: setup-dev ## guided by coverage; ARGS="codec --runs 10000000", or connecti
 
 fuzz-properties: setup-dev ## the property tests with many more examples
 	@HYPOTHESIS_PROFILE=fuzz scripts/test.sh tests/property --timeout=1800 $(ARGS)
+
+attacks: setup-dev ## throw everything in tests/attacks as often as it says; takes some minutes
+	@FRAMEHUB_ATTACKS=full scripts/test.sh tests/attacks --timeout=1800 $(ARGS)
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

@@ -4,6 +4,7 @@ size:4 | frame:size        big-endian; size is 1 .. max_frame_bytes
 """
 
 import asyncio
+import contextlib
 import logging
 import struct
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.settings import Settings
 from framehub.runtime.accept import Acceptor, Arrival
 from framehub.runtime.address import Address
-from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.hangups import watch
+from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
@@ -63,6 +65,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._delivered = False
         self._progress = Progress(patience, self._too_slow)
         self._axe: asyncio.TimerHandle | None = None
+        self._ahead: int | None = None  # read since the peer is behind
 
     # --- Link --------------------------------------------------------------------------------------
 
@@ -111,7 +114,8 @@ class ByteStreamLink(asyncio.Protocol):
             return  # that was one frame too many
         self._end(code, reason)
         if not transport.is_closing():
-            transport.write_eof()
+            with contextlib.suppress(OSError):  # a reset that was not noticed yet
+                transport.write_eof()
         # Read on, or the peer's own end would not be seen.
         self._pauses.clear()
         transport.resume_reading()
@@ -136,6 +140,10 @@ class ByteStreamLink(asyncio.Protocol):
         self._receiving = False
         self._progress.read(len(data), completed=self._delivered, unfinished=bool(self._begun))
         self._flush()
+        if self._ahead is not None and self._listening:
+            self._ahead += len(data)
+            if self._ahead > AHEAD_BYTES:
+                self.pause("slow")
 
     def eof_received(self) -> None:
         """The peer has ended it; so do we."""
@@ -163,11 +171,13 @@ class ByteStreamLink(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
+        self._ahead = 0
         if self._owner is not None:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
+        self._ahead = None
         if self._listening:
             self.resume("slow")
         if self._owner is not None:
@@ -323,9 +333,10 @@ class ByteStreamServer:
             return self._own(link)
 
         loop = asyncio.get_running_loop()
-        await aiofastnet.connect_accepted_socket(
+        transport, _ = await aiofastnet.connect_accepted_socket(
             loop, lambda: make_link(own, self._settings, listening=True), arrival.socket
         )
+        watch(transport)
 
 
 def make_link(

@@ -18,6 +18,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.address import Address, parse
 from framehub.runtime.bytestream import make_link
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.hangups import watch
 from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
 from framehub.runtime.websocket import WebSocketLink, quiet
@@ -88,7 +89,7 @@ class Dialer:
         headers = {"Sec-WebSocket-Protocol": self.subprotocol}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
-        await ws_connect(
+        transport, _ = await ws_connect(
             lambda *_: WebSocketLink(own, max_bytes=self.settings.max_frame_bytes, listening=False),
             self.url,
             ssl_context=self.ssl,
@@ -100,6 +101,7 @@ class Dialer:
             max_redirects=0,
             read_buffer_init_size=16384,
         )
+        watch(transport.underlying_transport)
 
     async def _byte_stream(self, own: Callable[[Link], Peer]) -> None:
         loop, address = asyncio.get_running_loop(), self.address
@@ -108,9 +110,10 @@ class Dialer:
             return make_link(own, self.settings, listening=False)
 
         if address.scheme == "unix":
-            await aiofastnet.create_unix_connection(loop, protocol, address.path)
+            transport, _ = await aiofastnet.create_unix_connection(loop, protocol, address.path)
         else:
-            await aiofastnet.create_connection(loop, protocol, address.host, address.port)
+            transport, _ = await aiofastnet.create_connection(loop, protocol, address.host, address.port)
+        watch(transport)
 
 
 def dialer(

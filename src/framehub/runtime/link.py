@@ -4,6 +4,8 @@ from typing import Final, Protocol
 
 SOFT_BYTES: Final = 256 * 1024
 """Waiting to be sent on one link: above this we stop producing."""
+AHEAD_BYTES: Final = 8 * 1024 * 1024
+"""What a listener still reads from a peer that is behind with reading: what it asks for waits in memory."""
 
 
 class Link(Protocol):

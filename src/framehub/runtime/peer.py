@@ -326,7 +326,7 @@ class Peer(Wire):
         elif isinstance(event, MessageRefused | StreamRefused):
             self._waiting.refused(event)
         elif isinstance(event, MessageLost):
-            log.info("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
+            log.debug("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
 
     def _strike(self, why: str) -> None:
         try:

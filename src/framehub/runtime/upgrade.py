@@ -17,6 +17,7 @@ from framehub.mfp.negotiation import SUBPROTOCOLS, choose
 from framehub.mfp.settings import Settings
 from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
 from framehub.runtime.address import Address, is_loopback
+from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
@@ -91,13 +92,14 @@ class WebSocketServer:
 
     async def _welcome(self, arrival: Arrival) -> None:
         loop = asyncio.get_running_loop()
-        _, protocol = await aiofastnet.connect_accepted_socket(
+        transport, protocol = await aiofastnet.connect_accepted_socket(
             loop,
             partial(self._protocol, arrival),
             arrival.socket,
             ssl=self._ssl,
             ssl_handshake_timeout=OPENING_SECONDS if self._ssl else None,
         )
+        watch(transport)
         await protocol.wait_until_handshake_complete()  # or until it is gone
         if not arrival.is_open and not arrival.is_refused:
             self._quiet.count("gone before it was open")

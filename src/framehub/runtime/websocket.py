@@ -15,7 +15,7 @@ from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
-from framehub.runtime.link import SOFT_BYTES, LinkOwner
+from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress, Watched
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
@@ -32,6 +32,8 @@ MASKED_BYTES = 1024
 """The same on the client's side, where every byte has to be masked: beyond this picows does it faster."""
 
 _BINARY = WSMsgType.BINARY
+_ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
+"""Close codes that a peer may send and gets back. Those from 3000 on, applications' own, get 1000."""
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
 _LONGEST_HEAD = struct.Struct(">BBQ")
@@ -72,6 +74,9 @@ class WebSocketLink(WSListener):
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._progress = Progress(patience, self._too_slow)
+        self._ahead: int | None = None  # read since the peer is behind
+        self._watched: Watched | None = None
+        self._cutting: asyncio.TimerHandle | None = None
         self._completed = False
         self._tail = 0
         self._controls = 0
@@ -134,7 +139,7 @@ class WebSocketLink(WSListener):
         # Read on: the peer's own close has to come through.
         self._pauses.clear()
         transport.underlying_transport.resume_reading()
-        self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
+        self._cut_later(transport)
 
     # --- picows ------------------------------------------------------------------------------------
 
@@ -147,7 +152,8 @@ class WebSocketLink(WSListener):
         if self._listening:
             parser = socket_.get_protocol()
             assert isinstance(parser, asyncio.BufferedProtocol)
-            socket_.set_protocol(Watched(parser, self._came))
+            self._watched = Watched(parser, self._came)
+            socket_.set_protocol(self._watched)
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -200,21 +206,20 @@ class WebSocketLink(WSListener):
         """The socket is gone."""
         self._transport = None
         self._progress.stop()
-        code, reason = self._closing or (1006, "the connection was lost")
-        handshake = transport.close_handshake
-        if self._closing is None and handshake is not None and handshake.sent is not None:
-            # picows itself closed: a frame over the limit, or a broken one.
-            code, reason = int(handshake.sent.code.value), handshake.sent.reason
+        if self._cutting is not None:
+            self._cutting.cancel()
         if self._owner:
-            self._owner.link_lost(code, reason)
+            self._owner.link_lost(*(self._closing or _said(transport)))
 
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
+        self._ahead = 0
         if self._owner:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
+        self._ahead = None
         if self._listening:
             self.resume("slow")
         if self._owner:
@@ -225,6 +230,8 @@ class WebSocketLink(WSListener):
     def _send_large(self, transport: WSTransport, pieces: tuple[bytes, ...]) -> None:
         """Nothing is copied on the listening side; on the other every byte is, once, to be masked."""
         self._write()
+        if transport.is_close_frame_sent:
+            return
         if len(pieces) == 1:
             transport.send(_BINARY, pieces[0])
         elif self._listening:
@@ -239,7 +246,8 @@ class WebSocketLink(WSListener):
         """Write the small frames that wait, as one."""
         if self._small:
             assert self._transport is not None
-            self._transport.underlying_transport.write(b"".join(self._small))
+            if not self._transport.is_close_frame_sent:  # picows refuses by itself what is broken
+                self._transport.underlying_transport.write(b"".join(self._small))
             self._small.clear()
             self._small_bytes = 0
             self._guard()
@@ -254,9 +262,24 @@ class WebSocketLink(WSListener):
 
     def _came(self, size: int) -> None:
         """So many bytes were read, and what was whole of them has been taken."""
+        transport = self._transport
+        if transport is not None and transport.is_close_frame_sent and self._closing is None:
+            self._parser_refused(transport)
+            return
+        if self._ahead is not None:
+            self._ahead += size
+            if self._ahead > AHEAD_BYTES:
+                self.pause("slow")
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
+
+    def _parser_refused(self, transport: WSTransport) -> None:
+        """picows said goodbye by itself: a frame over the limit, or a broken one. It would read on."""
+        assert self._watched is not None
+        self._watched.deaf = True
+        self._closing = _said(transport)
+        self._cut_later(transport)
 
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a message takes too long to come")
@@ -295,10 +318,20 @@ class WebSocketLink(WSListener):
 
     def _on_close(self, transport: WSTransport, frame: WSFrame) -> None:
         if self._closing is None:
-            code = int(frame.get_close_code().value)
-            self._closing = (code or 1005, frame.get_close_reason() or "")
-            transport.send_close(WSCloseCode(code) if 1000 <= code < 1015 else WSCloseCode.OK)
+            code = int(frame.get_close_code().value) if frame.payload_size else 1005
+            reserved = frame.rsv1 or frame.rsv2 or frame.rsv3
+            if reserved or (frame.payload_size and not _may_be_sent(code)):
+                self._closing = (CloseCode.PROTOCOL_ERROR, "a goodbye that is none")
+                transport.send_close(WSCloseCode.PROTOCOL_ERROR)
+            else:
+                self._closing = (code, frame.get_close_reason() or "")
+                transport.send_close(WSCloseCode(code) if code in _ECHOED else WSCloseCode.OK)
         transport.disconnect()
+        self._cut_later(transport)
+
+    def _cut_later(self, transport: WSTransport) -> None:
+        """What a peer has not read of our last words by then, it loses."""
+        self._cutting = self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
 
     def _guard(self) -> None:
         """Bound what waits for a peer that asks for answers and does not read them."""
@@ -312,10 +345,23 @@ class WebSocketLink(WSListener):
             self.close(CloseCode.POLICY, "the peer does not read")
 
 
+def _may_be_sent(code: int) -> bool:
+    """Whether a goodbye may have this code: picows lets some through that only programs tell each other."""
+    return code in _ECHOED or 3000 <= code < 5000
+
+
 def _keep_queue_short(socket_: socket.socket) -> None:
     """What the kernel has taken nobody can overtake: let it take little ahead."""
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
         socket_.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 2 * SOFT_BYTES)
+
+
+def _said(transport: WSTransport) -> tuple[int, str]:
+    """What picows closed with, if it was picows that closed."""
+    handshake = transport.close_handshake
+    if handshake is None or handshake.sent is None:
+        return 1006, "the connection was lost"
+    return int(handshake.sent.code.value), handshake.sent.reason
 
 
 def _masked(data: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from framehub.runtime.progress import Progress, Watched
+from framehub.runtime.progress import PIECE_BYTES, Progress, Watched
 
 
 class Watch:
@@ -102,3 +102,26 @@ async def test_the_parser_gets_everything_and_then_it_is_told() -> None:
     watched.buffer_updated(4)
     watched.connection_lost(None)
     assert happened == ["buffer", "parse 4", "came 4", "lost"]
+
+
+async def test_a_parser_is_filled_in_pieces_and_not_at_all_once_it_is_deaf() -> None:
+    parsed: list[int] = []
+
+    class Parser(asyncio.BufferedProtocol):
+        room = bytearray(2 * PIECE_BYTES)
+
+        def get_buffer(self, sizehint: int) -> bytearray:
+            return self.room
+
+        def buffer_updated(self, nbytes: int) -> None:
+            parsed.append(nbytes)
+
+    watched = Watched(Parser(), lambda _: None)
+    piece = watched.get_buffer(-1)
+    assert len(piece) == PIECE_BYTES
+    piece[0] = 7
+    assert Parser.room[0] == 7
+    watched.buffer_updated(5)
+    watched.deaf = True
+    watched.buffer_updated(6)
+    assert parsed == [5]

@@ -231,3 +231,50 @@ async def test_a_slow_message_is_a_sign_of_life_and_silence_is_none() -> None:
         client.send(FIN, REQUEST[4:])
         assert await client.close_code() == 1001
         await client.end()
+
+
+async def test_nothing_follows_a_goodbye_that_a_broken_frame_caused(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    broken = bytes((FIN | 3, 0x80, 0, 0, 0, 0))
+    client.writer.write(bytes((FIN | raw.BINARY, 0x80 | len(REQUEST), 0, 0, 0, 0)) + REQUEST + broken)
+    kind, _ = await client.receive()
+    assert kind == raw.CLOSE
+    client.writer.write(broken * 1_000)  # each of them would be refused anew
+    assert await client.reader.read() == b""
+    await client.end()
+
+
+@pytest.mark.parametrize("first", [FIN | raw.CLOSE, FIN | 3])
+async def test_a_goodbye_ends_a_connection_whose_peer_reads_nothing(server: Listener, first: int) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    link: Any = peer._link
+    client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+    while not link._transport.underlying_transport.get_write_buffer_size():
+        link._transport.underlying_transport.write(bytes(65_536))  # more than the kernel takes
+        await asyncio.sleep(0)
+    client.writer.write(bytes((first, 0x80, 0, 0, 0, 0)))
+    async with asyncio.timeout(5):
+        await peer.closed
+    client.writer.transport.abort()
+
+
+@pytest.mark.parametrize(
+    ("first", "code", "answer"),
+    [
+        pytest.param(FIN | raw.CLOSE, 4000, 1000, id="an application's own"),
+        pytest.param(FIN | raw.CLOSE, 0, 1002, id="no code"),
+        pytest.param(FIN | raw.CLOSE, 1006, 1002, id="what programs tell each other only"),
+        pytest.param(FIN | raw.CLOSE, 5000, 1002, id="nobody's"),
+        pytest.param(FIN | 0x40 | raw.CLOSE, 1000, 1002, id="reserved bits"),
+    ],
+)
+async def test_a_goodbye_is_answered_by_its_code(
+    server: Listener, first: int, code: int, answer: int
+) -> None:
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    client.send(first, code.to_bytes(2, "big"))
+    assert await client.close_code() == answer
+    assert (await peer.closed).code == (code if answer != 1002 else 1002)
+    await client.end()

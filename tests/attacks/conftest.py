@@ -1,0 +1,61 @@
+"""Gateways to attack: one for each kind of settings, shared by the tests of a process."""
+
+import resource
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import pytest_asyncio
+
+from .arena import MIB, Arena, Attack, Siege
+
+Arenas: TypeAlias = Callable[..., Arena]
+
+IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0, "max_waiting_bytes": 2**20}
+"""So that a test sees the end of what is waited for, and little is much; honest clients need less."""
+LINES_OF_A_MODULE = 100
+BYTES_OF_A_MODULE = 8 * MIB
+
+
+@pytest.fixture(scope="session")
+def arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arenas]:
+    """The gateway with these settings."""
+    made: dict[str, Arena] = {}
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def make(settings: Mapping[str, Any] | None = None, *, journal: Path | None = None) -> Arena:
+        name = f"{sorted((settings or {}).items())} {journal}"
+        if name not in made:
+            made[name] = Arena(tmp_path_factory.mktemp("arena"), settings, journal=journal)
+        return made[name]
+
+    try:
+        yield make
+    finally:
+        for arena in made.values():
+            arena.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def arena(arenas: Arenas) -> Arena:
+    """The gateway with the default settings."""
+    return arenas()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def beside(arenas: Arenas) -> AsyncIterator[Arena]:
+    """A gateway whose honest clients work during all tests of a module, and are judged after the last."""
+    arena = arenas(IMPATIENT)
+    async with arena.besieged() as siege:
+        yield arena
+    siege.check(BYTES_OF_A_MODULE, lines=LINES_OF_A_MODULE)
+
+
+async def thrown(arenas: Arenas, attack: Attack) -> Siege:
+    """Throw it and check all that must hold."""
+    siege = await arenas(attack.settings).under(attack)
+    siege.check(attack.bound(attack.count))
+    return siege
