@@ -228,7 +228,9 @@ class WebSocketLink(WSListener):
         if len(pieces) == 1:
             transport.send(_BINARY, pieces[0])
         elif self._listening:
-            head = _LONGEST_HEAD.pack(0x82, 127, sum(map(len, pieces)))
+            size = sum(map(len, pieces))
+            longest = size > 0xFFFF  # the shortest head that will do is the only lawful one
+            head = _LONGEST_HEAD.pack(0x82, 127, size) if longest else _LONG_HEAD.pack(0x82, 126, size)
             transport.underlying_transport.writelines([head, *pieces])
         else:
             buffer = bytearray().join((_ROOM_FOR_HEAD, *pieces))
