@@ -53,7 +53,7 @@ class WebSocketLink(WSListener):
         *,
         max_bytes: int,
         listening: bool,
-        patience: float = 30.0,
+        patience: float,
     ) -> None:
         super().__init__()
         self._own = own
@@ -144,10 +144,9 @@ class WebSocketLink(WSListener):
         socket_ = transport.underlying_transport
         socket_.set_write_buffer_limits(high=SOFT_BYTES)
         _keep_queue_short(socket_.get_extra_info("socket"))
-        if self._listening:
-            parser = socket_.get_protocol()
-            assert isinstance(parser, asyncio.BufferedProtocol)
-            socket_.set_protocol(Watched(parser, self._came))
+        parser = socket_.get_protocol()
+        assert isinstance(parser, asyncio.BufferedProtocol)
+        socket_.set_protocol(Watched(parser, self._came))
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
