@@ -89,14 +89,20 @@ class Dialer:
         headers = {"Sec-WebSocket-Protocol": self.subprotocol}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
+        settings = self.settings
         transport, _ = await ws_connect(
-            lambda *_: WebSocketLink(own, max_bytes=self.settings.max_frame_bytes, listening=False),
+            lambda *_: WebSocketLink(
+                own,
+                max_bytes=settings.max_frame_bytes,
+                listening=False,
+                patience=settings.progress_timeout,
+            ),
             self.url,
             ssl_context=self.ssl,
             websocket_handshake_timeout=CONNECT_SECONDS,
             logger_name=quiet,
             enable_auto_pong=False,
-            max_frame_size=self.settings.max_frame_bytes,
+            max_frame_size=settings.max_frame_bytes,
             extra_headers=headers,
             max_redirects=0,
             read_buffer_init_size=16384,

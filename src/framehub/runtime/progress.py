@@ -20,6 +20,7 @@ class Progress:
         self._too_slow = too_slow
         self._since: float | None = None
         self._bytes = 0
+        self._held = False
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -36,21 +37,21 @@ class Progress:
         self._bytes += size
         if self._since is None:
             self._since = self._loop.time()
-            if self._timer is None:
-                self._timer = self._loop.call_later(self._patience, self._look)
+            self._set()
 
     def hold(self) -> None:
         """We do not read for a while ourselves: no time passes until ``forgive``."""
+        self._held = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def forgive(self) -> None:
         """We did not read for a while ourselves: the time begins anew."""
+        self._held = False
         if self._since is not None:
             self._since = self._loop.time()
-            if self._timer is None:
-                self._timer = self._loop.call_later(self._patience, self._look)
+            self._set()
 
     def stop(self) -> None:
         """Watch no longer."""
@@ -58,6 +59,10 @@ class Progress:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _set(self) -> None:
+        if self._timer is None and not self._held:
+            self._timer = self._loop.call_later(self._patience, self._look)
 
     def _look(self) -> None:
         self._timer = None

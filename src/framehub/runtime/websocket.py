@@ -55,7 +55,7 @@ class WebSocketLink(WSListener):
         *,
         max_bytes: int,
         listening: bool,
-        patience: float = 30.0,
+        patience: float,
     ) -> None:
         super().__init__()
         self._own = own
@@ -149,11 +149,10 @@ class WebSocketLink(WSListener):
         socket_ = transport.underlying_transport
         socket_.set_write_buffer_limits(high=SOFT_BYTES)
         _keep_queue_short(socket_.get_extra_info("socket"))
-        if self._listening:
-            parser = socket_.get_protocol()
-            assert isinstance(parser, asyncio.BufferedProtocol)
-            self._watched = Watched(parser, self._came)
-            socket_.set_protocol(self._watched)
+        parser = socket_.get_protocol()
+        assert isinstance(parser, asyncio.BufferedProtocol)
+        self._watched = Watched(parser, self._came)
+        socket_.set_protocol(self._watched)
         self._owner = self._own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
@@ -235,7 +234,9 @@ class WebSocketLink(WSListener):
         if len(pieces) == 1:
             transport.send(_BINARY, pieces[0])
         elif self._listening:
-            head = _LONGEST_HEAD.pack(0x82, 127, sum(map(len, pieces)))
+            size = sum(map(len, pieces))
+            longest = size > 0xFFFF  # the shortest head that will do is the only lawful one
+            head = _LONGEST_HEAD.pack(0x82, 127, size) if longest else _LONG_HEAD.pack(0x82, 126, size)
             transport.underlying_transport.writelines([head, *pieces])
         else:
             buffer = bytearray().join((_ROOM_FOR_HEAD, *pieces))

@@ -51,8 +51,10 @@ class RawClient:
         size = second & 127
         if size == 126:
             (size,) = struct.unpack(">H", await self.reader.readexactly(2))
+            assert size > 125, "a longer head than is lawful"
         elif size == 127:
             (size,) = struct.unpack(">Q", await self.reader.readexactly(8))
+            assert size > 65_535, "a longer head than is lawful"
         return first & 15, await self.reader.readexactly(size)
 
     async def close_code(self) -> int:

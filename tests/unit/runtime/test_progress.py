@@ -75,6 +75,15 @@ async def test_a_pause_may_be_longer_than_any_patience() -> None:
     assert await watch.is_slow()
 
 
+async def test_what_begins_in_the_read_that_made_us_pause_has_to_wait_too() -> None:
+    watch = Watch()
+    watch.progress.hold()
+    watch.progress.read(1, completed=True, unfinished=True)
+    assert not await watch.is_slow(0.2)
+    watch.progress.forgive()
+    assert await watch.is_slow()
+
+
 async def test_after_the_end_nothing_is_watched() -> None:
     watch = Watch()
     watch.progress.read(1, completed=False, unfinished=True)

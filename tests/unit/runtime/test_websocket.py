@@ -52,6 +52,22 @@ async def test_fragments_make_one_message_with_pings_between(server: Listener) -
     await client.end()
 
 
+BESIDE = len(ANSWER.payload) - 1 + len('""') + 13
+"""What a frame that echoes a text has besides it."""
+
+
+@pytest.mark.parametrize("size", [0, 1, 125, 126, 127, 16_384, 16_385, 20_000, 65_535, 65_536, 65_537])
+async def test_messages_of_every_size_have_the_one_lawful_head(server: Listener, size: int) -> None:
+    client = await RawClient.open(server.port)
+    text = "x" * max(0, size - BESIDE)
+    client.send(
+        FIN | raw.BINARY, codec.encode(RequestFrame(1, b'{"endpoint":"echo","data":"%s"}' % text.encode()))
+    )
+    _, payload = await client.receive()
+    assert len(payload) == BESIDE + len(text)
+    await client.end()
+
+
 @pytest.mark.parametrize(
     ("first", "payload", "options", "code"),
     [
