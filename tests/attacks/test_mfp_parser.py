@@ -52,7 +52,7 @@ async def test_attack_T06_announced_keys_without_end(arenas: Arenas) -> None:
 
 
 async def test_attack_T07_files_that_never_come_and_streams_that_drip(arenas: Arenas) -> None:
-    """In full 1,000 of each, 30 s of patience.
+    """In full 100 of each, 30 s of patience.
 
     An announced message has to go on. A stream may be slow, by the protocol: it costs nothing while it waits.
     """

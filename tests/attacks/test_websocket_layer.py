@@ -101,7 +101,7 @@ async def test_attack_T30_a_token_in_the_address(recorded: tuple[Arena, Path]) -
 
 
 async def test_attack_T32_connect_and_reset(arenas: Arenas) -> None:
-    """In full: 50,000 connections; reset at once, amid the upgrade, and right after a first frame."""
+    """In full: 51,000 connections; reset at once, amid the upgrade, and right after a first frame."""
     siege = await thrown(arenas, T32)
     assert siege.seen == {"reset": T32.count}
 

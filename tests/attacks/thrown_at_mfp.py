@@ -216,7 +216,7 @@ T2 = Attack("T2 a map of 4 GiB, declared", refused(DECLARED_MAP), 200, 10_000, M
 T4 = Attack("T4 a file of 4 GiB, declared", refused(DECLARED_FILE), 200, 10_000, MIB)
 T6 = Attack("T6 too many announced keys", too_many_keys, 20, 200, settings={"progress_timeout": PATIENCE})
 T7 = Attack(
-    "T7 files that never come", silent_files, 20, 1_000, each=4096, settings={"progress_timeout": PATIENCE}
+    "T7 files that never come", silent_files, 20, 100, each=4096, settings={"progress_timeout": PATIENCE}
 )
 T8 = Attack("T8 files and streams from a request", refused(*FROM_A_REQUEST), 50, 5_000, MIB)
 T9 = Attack("T9 streams to nobody", unread_streams, 10_000, 100_000)

@@ -171,7 +171,7 @@ T23 = Attack(
 )
 T24 = Attack("T24 WebSocket pings, unread", pings_unread, 100_000, 1_500_000, 2 * MIB)
 T26 = Attack("T26 a compressed bomb", deflated, 8, 200, 2 * MIB)
-T32 = Attack("T32 connect and reset", connect_and_reset, 3_000, 50_000, 2 * MIB)
+T32 = Attack("T32 connect and reset", connect_and_reset, 3_000, 51_000, 2 * MIB)
 T34 = Attack("T34 half an upgrade, held open", half_done, 300, 300, 2 * MIB, PER_CONNECTION)
 
 ALL = (T22, T22_COMES, T23, T24, T26, T32, T34)
