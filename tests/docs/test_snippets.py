@@ -56,6 +56,14 @@ def test_the_readmes_commands_exist() -> None:
     assert named & set(COMMANDS) == set(COMMANDS)
 
 
+def test_the_push_guide_prints_what_it_says(tmp_path: Path) -> None:
+    page = "docs/guides/push-and-wait.md"
+    ((name, body),) = blocks(page, "python")
+    ((_, promised),) = blocks(page, "text")
+    (tmp_path / name).write_text(body)
+    assert sorted(python(tmp_path / name).splitlines()) == sorted(promised.splitlines())
+
+
 def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
     page = "docs/guides/stream-a-file.md"
     found = blocks(page, "python")

@@ -130,6 +130,7 @@ def test_files_are_numbered_or_keyed_and_keep_name_and_type(ask: Cli, tmp_path: 
         (["--file", "/dev/zero"], 1, "(max_frame_bytes; send bigger things as a stream)"),
         (["--file", "1=x", "--file", "1=y"], 2, "--file 1=y: key 1 is taken"),
         (["--file", "4294967296=x"], 2, "key 4294967296 is too big"),
+        (["--file", "7="], 2, "--file 7=: want a path after the key"),
         (["-", "--file", "-"], 2, "stdin can be used only once"),
         (["@gone.json"], 1, "gone.json: No such file or directory"),
         (['"\\ud800"'], 1, "cannot be sent as JSON"),

@@ -4,6 +4,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -57,22 +58,39 @@ class LazyGroup(click.Group):
         except FramehubError as exc:
             click.ClickException(str(exc)).show()
             ctx.exit(exc.exit_code)
+        except BrokenPipeError:
+            ctx.exit(0)  # `framehub ping | head`: the reader has seen enough
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """A terminal or file that takes no more output is no reason for a traceback."""
+        _have_streams()
         try:
             try:
                 return super().main(*args, **kwargs)
             finally:
                 sys.stdout.flush()
         except BrokenPipeError:
-            status = 0  # `framehub journal cat | head`: the reader has seen enough
+            status = 0  # what was left to write was not wanted
         except OSError as exc:
             click.echo(f"Error: {exc.filename or 'output'}: {exc.strerror or exc}", err=True)
             status = 1
         # Python must not try again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(status)
+
+
+def _have_streams() -> None:
+    """What was closed (`>&-`) is nowhere; what a terminal has no letters for is escaped."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            stream = os.fdopen(number, "w" if number else "r", closefd=False)
+            setattr(sys, name, stream)
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -83,7 +83,7 @@ def parse(text: str | None) -> Any:
         return UNSET
     most = Settings().max_frame_bytes
     where = "JSON"
-    raw: str | bytes = text
+    raw: str | bytes = os.fsencode(text) if _has_stray_bytes(text) else text
     if text == STDIN:
         where, raw = "stdin", sys.stdin.buffer.read(most + 1)
     elif text.startswith("@"):
@@ -98,6 +98,11 @@ def parse(text: str | None) -> Any:
         raise BadInput(f"{where}: {exc}") from None  # with line, column and offset
     except (ValueError, RecursionError) as exc:
         raise BadInput(f"{where}: not JSON: {exc}") from None
+
+
+def _has_stray_bytes(text: str) -> bool:
+    """Whether an argument has bytes that the locale could not read: in the locale C, all but ASCII."""
+    return any("\udc80" <= char <= "\udcff" for char in text)
 
 
 def _no_number(name: str) -> NoReturn:
@@ -153,7 +158,12 @@ def is_regular(name: str) -> bool:
 def as_text(value: Any, *, indent: int | None = None) -> str:
     """JSON that a terminal can show: what is not printable is escaped, and it stays JSON."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return "".join(char if char == "\n" or char.isprintable() else _escaped(char) for char in text)
+    text = "".join(char if char == "\n" or char.isprintable() else _escaped(char) for char in text)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")  # ASCII: it has no other letters
+    return text
 
 
 def _escaped(char: str) -> str:

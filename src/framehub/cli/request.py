@@ -122,6 +122,8 @@ def _keyed(files: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         if equals and key.isascii() and key.isdigit():
             if int(key) in taken or int(key) > LAST_KEY:
                 raise BadInput(f"--file {text}: key {key} is {'taken' if int(key) in taken else 'too big'}")
+            if not path:
+                raise BadInput(f"--file {text}: want a path after the key")
             taken.add(int(key))
             split.append((int(key), path))
         else:

@@ -18,6 +18,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.address import Address, parse
 from framehub.runtime.bytestream import make_link
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.handshakes import hush
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
@@ -80,12 +81,16 @@ class Dialer:
             status = exc.response.status.value if exc.response else None
             raise ConnectFailed(self.url, _refusal(exc), status=status) from exc
         except (OSError, WSError, UnicodeError) as exc:
+            if isinstance(exc, ConnectionResetError) and self.address.scheme == "wss":
+                reason = "it ended the connection before TLS was agreed; is it a ws:// address?"
+                raise ConnectFailed(self.url, reason) from exc
             raise ConnectFailed(self.url, _reason(exc)) from exc
         if not made:
             raise ConnectFailed(self.url, "the connection was lost while it opened")
         return made[0]
 
     async def _websocket(self, own: Callable[[Link], Peer]) -> None:
+        hush()
         headers = {"Sec-WebSocket-Protocol": self.subprotocol}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"

@@ -14,6 +14,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.address import parse
 from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.handshakes import hush
 from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
@@ -72,6 +73,7 @@ class Listener:
         Raises:
             ConfigError: the address cannot be had.
         """
+        hush()
         await self._server.start()
 
     async def close(self, *, drain: float = DRAIN_SECONDS) -> None:
