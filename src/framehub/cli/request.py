@@ -1,5 +1,6 @@
 """``framehub request``: ask an endpoint something and print its answer."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -96,11 +97,15 @@ async def _request(
     out: Path | None,
     as_json: bool,
 ) -> None:
+    limit = asyncio.timeout(timeout)  # for connecting too
     try:
-        async with connect(**where) as peer:
+        async with limit, connect(**where) as peer:
+            limit.reschedule(None)
             reply = await peer.request(endpoint, data, files=files, timeout=timeout, raise_on_error=False)
     except RequestTimeout as exc:
-        raise RequestTimeout(f"{endpoint}: {exc} ({timeout:g} s)") from None
+        raise RequestTimeout(f"{exc} ({timeout:g} s)") from None
+    except TimeoutError:
+        raise RequestTimeout(f"{where['url']}: no answer in time ({timeout:g} s)") from None
     finally:
         for file in files.values():
             if isinstance(file.source, Input):

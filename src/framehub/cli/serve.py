@@ -75,6 +75,8 @@ async def _run(settings: GatewaySettings) -> None:
     async with gateway:
         click.echo(gateway.ready_line)
         await gateway.wait()
+        if busy := gateway.pending:
+            click.echo(f"stopping: {busy} under way; Ctrl-C again does not wait for them", err=True)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)  # a second one ends it at once
     if gateway.failure:

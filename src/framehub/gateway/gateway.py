@@ -81,6 +81,11 @@ class Gateway:
         assert self._listener is not None
         return self._listener.url
 
+    @property
+    def pending(self) -> int:
+        """How much is under way with all clients."""
+        return self._listener.pending if self._listener else 0
+
     def stop(self) -> None:
         """Ask it to end; ``wait`` returns."""
         self._stopping.set()

@@ -36,6 +36,7 @@ class BadEnvelope(RemoteProtocolError):
     """A payload that is no envelope: told to the sender as ``bad_request``, the connection stays."""
 
 
+_BINARY = frozenset((bytes, bytearray, memoryview))
 _encoder = msgspec.json.Encoder()
 _read = msgspec.json.Decoder(Envelope).decode
 _SHORT = 2 * (strict.MAX_DEPTH + 1)  # two bytes for each level
@@ -55,6 +56,8 @@ def encode(
     """
     if not endpoint or not isinstance(endpoint, str):
         raise LocalProtocolError(f"an endpoint is a name, not {endpoint!r}")
+    if type(data) in _BINARY:
+        raise LocalProtocolError(f"data for {endpoint!r}: bytes are no JSON; attach a File, or send a stream")
     filemap = [(key, *name) for key, name in names.items()] if names else UNSET
     try:
         return _encoder.encode(Envelope(endpoint, data, error, filemap))

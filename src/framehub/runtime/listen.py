@@ -84,7 +84,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         until = loop.time() + drain
         # Only while stopping, and what is pending changes in many places: look, do not wire.
-        while self._is_busy and loop.time() < until:  # noqa: ASYNC110
+        while self.pending and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         await self._server.close()
         await asyncio.gather(
@@ -136,8 +136,9 @@ class Listener:
         return peer
 
     @property
-    def _is_busy(self) -> bool:
-        return any(peer.pending for peer in self.peers | self._leaving)
+    def pending(self) -> int:
+        """How much is under way with all peers, those that left while it ran included."""
+        return sum(peer.pending for peer in self.peers | self._leaving)
 
     def _left(self, peer: Peer) -> None:
         self.peers.discard(peer)

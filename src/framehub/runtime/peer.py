@@ -149,6 +149,8 @@ class Peer(Wire):
             if self._waiting.forget(id_) and self._connection.cancel(id_):
                 self._flush()
             raise
+        except RequestTimeout as exc:
+            raise RequestTimeout(f"{endpoint}: {exc}") from None
         if reply.is_error and raise_on_error:
             raise EndpointError(reply.error)
         return reply

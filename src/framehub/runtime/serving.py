@@ -43,8 +43,8 @@ _PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes,
 class UnknownEndpoint(FramehubError):
     """Nobody registered this name."""
 
-    def __init__(self, endpoint: str) -> None:
-        super().__init__(f"no endpoint {endpoint!r} here")
+    def __init__(self, endpoint: str, *, streamed: bool = False) -> None:
+        super().__init__(f"no endpoint {endpoint!r} here{'; it takes streams' if streamed else ''}")
 
 
 class Stopping(FramehubError):
@@ -181,7 +181,8 @@ class Serving:
         if type(opened) is Envelope:
             handler = self._endpoints.find(opened.endpoint)
             if handler is None:
-                raise UnknownEndpoint(opened.endpoint)
+                streamed = self._endpoints.find_stream(opened.endpoint) is not None
+                raise UnknownEndpoint(opened.endpoint, streamed=streamed)
             data, files = opened.data, event.frame.files
             call = Call(
                 opened.endpoint,

@@ -177,3 +177,9 @@ def test_an_error_of_the_library_has_a_code_of_the_list() -> None:
 )
 def test_any_other_error_is_the_applications(error: Any) -> None:
     assert envelope.error_name(error) == "application"
+
+
+@pytest.mark.parametrize("data", [b"x", bytearray(b"x"), memoryview(b"x")])
+def test_bytes_are_sent_as_files_not_as_text_that_stands_for_them(data: Any) -> None:
+    with pytest.raises(LocalProtocolError, match="bytes are no JSON; attach a File"):
+        envelope.encode("chat", data)

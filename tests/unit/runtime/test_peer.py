@@ -62,7 +62,7 @@ async def test_an_error_answer_raises_or_is_returned() -> None:
 
 async def test_our_timeout_fails_the_request_and_ends_the_handler() -> None:
     client, server = pair(theirs=sample())
-    with pytest.raises(RequestTimeout, match="no answer in time"):
+    with pytest.raises(RequestTimeout, match=r"^never: no answer in time$"):
         await client.request("never", timeout=0.02)
     await asyncio.sleep(0.02)
     assert client.pending == server.pending == 0

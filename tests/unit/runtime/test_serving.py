@@ -17,6 +17,7 @@ from framehub.runtime.calls import Call, Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
 from framehub.runtime.peer import Peer
+from framehub.runtime.streams import InStream
 from framehub.runtime.tap import Tap
 
 
@@ -31,6 +32,18 @@ async def failure(app: Endpoints, endpoint: str = "it", *, settings: Settings | 
     with pytest.raises(EndpointError) as caught:
         await client.request(endpoint)
     return caught.value.value
+
+
+async def test_a_request_to_an_endpoint_of_streams_says_so() -> None:
+    app = Endpoints()
+
+    @app.on_stream("it")
+    async def upload(stream: InStream) -> None: ...
+
+    assert await failure(app) == {
+        "code": "unknown_endpoint",
+        "message": "no endpoint 'it' here; it takes streams",
+    }
 
 
 async def test_an_unknown_endpoint_is_named() -> None:
