@@ -134,6 +134,8 @@ class WebSocketLink(WSListener):
         if transport is None or self._closing:
             return
         self._write()
+        if self._closing:
+            return  # that was one frame too many
         self._closing = (code, reason)
         transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
         # Read on: the peer's own close has to come through.
@@ -318,6 +320,7 @@ class WebSocketLink(WSListener):
             self._deliver(message)
 
     def _on_close(self, transport: WSTransport, frame: WSFrame) -> None:
+        self._write()  # what was sent before goes before
         if self._closing is None:
             code = int(frame.get_close_code().value) if frame.payload_size else 1005
             reserved = frame.rsv1 or frame.rsv2 or frame.rsv3

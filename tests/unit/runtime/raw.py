@@ -8,6 +8,21 @@ FIN = 0x80
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
+def frame(first: int, payload: bytes = b"", *, masked: bool = True, declared: int | None = None) -> bytes:
+    size = len(payload) if declared is None else declared
+    bit = 0x80 if masked else 0
+    if size < 126:
+        head = struct.pack(">BB", first, bit | size)
+    elif size < 65_536:
+        head = struct.pack(">BBH", first, bit | 126, size)
+    else:
+        head = struct.pack(">BBQ", first, bit | 127, size)
+    if masked:
+        mask = os.urandom(4)
+        payload = mask + bytes(byte ^ mask[n % 4] for n, byte in enumerate(payload))
+    return head + payload
+
+
 class RawClient:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -33,18 +48,7 @@ class RawClient:
     def send(
         self, first: int, payload: bytes = b"", *, masked: bool = True, declared: int | None = None
     ) -> None:
-        size = len(payload) if declared is None else declared
-        bit = 0x80 if masked else 0
-        if size < 126:
-            head = struct.pack(">BB", first, bit | size)
-        elif size < 65_536:
-            head = struct.pack(">BBH", first, bit | 126, size)
-        else:
-            head = struct.pack(">BBQ", first, bit | 127, size)
-        if masked:
-            mask = os.urandom(4)
-            payload = mask + bytes(byte ^ mask[n % 4] for n, byte in enumerate(payload))
-        self.writer.write(head + payload)
+        self.writer.write(frame(first, payload, masked=masked, declared=declared))
 
     async def receive(self) -> tuple[int, bytes]:
         first, second = await self.reader.readexactly(2)

@@ -131,6 +131,36 @@ async def test_a_goodbye_is_answered_with_the_same_code(server: Listener) -> Non
     await client.end()
 
 
+async def test_an_answer_goes_out_before_the_goodbye(server: Listener) -> None:
+    client = await RawClient.open(server.port)
+    client.writer.write(raw.frame(FIN | raw.BINARY, REQUEST) + raw.frame(FIN | raw.CLOSE, b"\x03\xe8"))
+    assert codec.decode((await client.receive())[1]) == ANSWER
+    assert await client.close_code() == 1000
+    await client.end()
+
+
+@pytest.mark.parametrize("first", [FIN | raw.CLOSE, FIN | 3], ids=["a goodbye", "a broken frame"])
+async def test_a_peer_that_ends_and_does_not_read_is_not_waited_for(first: int) -> None:
+    app = Endpoints()
+
+    @app.on("large")
+    def large(_: Call) -> object:
+        return "x" * 100_000
+
+    async with listen("ws://127.0.0.1:0/mfp", app) as listener:
+        client = await RawClient.open(listener.port)
+        (peer,) = listener.peers
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        for id_ in range(1, 201):
+            client.send(FIN | raw.BINARY, codec.encode(RequestFrame(id_, b'{"endpoint":"large"}')))
+        while not peer.pending:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        client.send(first, b"\x03\xe8")
+        async with asyncio.timeout(10):
+            await asyncio.shield(peer.closed)
+        client.writer.transport.abort()
+
+
 async def test_a_lost_connection_is_1006(server: Listener) -> None:
     client = await RawClient.open(server.port)
     (peer,) = server.peers
