@@ -230,7 +230,7 @@ class Peer(Wire):
             RequestTimeout: no sign of life in ``timeout`` seconds.
         """
         if self.closed.done():
-            raise self.closed.result()
+            raise self.closed.result().with_traceback(None)
         id_ = self._connection.ping(monotonic())  # also to a peer that does not read: to find that out
         future = self._waiting.for_pong(id_)
         self._flush()

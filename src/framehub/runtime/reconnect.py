@@ -165,7 +165,7 @@ class ReconnectingPeer:
             async with asyncio.timeout(timeout):
                 while True:
                     if self.closed.done():
-                        raise self.closed.result()
+                        raise self.closed.result().with_traceback(None)
                     if self._peer is not None and not self._peer.closed.done():
                         return self._peer
                     self._changed.clear()

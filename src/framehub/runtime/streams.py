@@ -84,7 +84,7 @@ class InStream:
     async def __anext__(self) -> Chunk:
         while not self._chunks:
             if self.error is not None:
-                raise self.error
+                raise self.error.with_traceback(None)
             if self._over:
                 raise StopAsyncIteration
             self._more.clear()

@@ -116,7 +116,7 @@ class Wire:
             except TimeoutError:
                 raise RequestTimeout("the peer does not read") from None
         if self.closed.done():
-            raise self.closed.result()
+            raise self.closed.result().with_traceback(None)  # or it would grow with everybody who asks
 
     async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
         if not ack:

@@ -1,12 +1,13 @@
 """Sending in turn: answers wait for room, timeouts do not, and only what went out is recorded."""
 
 import asyncio
+import traceback
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from framehub.errors import LimitExceeded, RequestTimeout
+from framehub.errors import ConnectionClosed, LimitExceeded, RequestTimeout
 from framehub.journal.reader import read
 from framehub.journal.writer import JournalWriter
 from framehub.mfp.settings import Settings
@@ -36,6 +37,18 @@ def blobs() -> Endpoints:
         return sum(len(file.data) for file in call.files.values())
 
     return app
+
+
+async def test_who_asks_of_a_closed_connection_again_and_again_leaves_nothing_behind() -> None:
+    client, _ = pair(theirs=blobs())
+    await client.close()
+    found: list[int] = []
+    for _ in range(3):
+        for asking in (client.request("now", 1), client.send("now", 1), client.ping()):
+            with pytest.raises(ConnectionClosed) as caught:
+                await asking
+            found.append(len(list(traceback.walk_tb(caught.value.__traceback__))))
+    assert found[:3] == found[-3:]
 
 
 @pytest.mark.parametrize("endpoint", ["later", "now"])
