@@ -94,6 +94,7 @@ class Serving:
             self._answers[ref] = self._begin(
                 self._answer_later(ref, opened, outcome, exchange), outcome, exchange
             )
+            self._hold_back()
         elif self._room.free and (type(outcome) is not Reply or all_read(outcome.files)):
             self._respond(ref, opened, outcome, exchange)
         else:
@@ -111,6 +112,7 @@ class Serving:
             return
         if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._begin(self._finish_later(opened, outcome, event.exchange), outcome, event.exchange)
+            self._hold_back()
 
     def stream(self, event: StreamOpened, opened: Opened) -> None:
         """Begin the handler that will read it; a stream that nobody reads is aborted."""
@@ -224,11 +226,9 @@ class Serving:
         return task
 
     def _begin(self, coroutine: Any, outcome: Any, exchange: int) -> asyncio.Task[None]:
-        """Run a handler as a task; when too many run, the peer is not read until some have ended."""
+        """Run a handler as a task."""
         task = self._start(coroutine, exchange)
         self._handlers.add(task)
-        if len(self._handlers) >= self._most:
-            self._peer.pause_reading("handlers")
 
         def ended(task: asyncio.Task[None]) -> None:
             self._handlers.discard(task)
@@ -239,6 +239,14 @@ class Serving:
 
         task.add_done_callback(ended)
         return task
+
+    def _hold_back(self) -> None:
+        """When too many handlers run, the peer is not read until some have ended.
+
+        Not if each answers a request that is waited for: those have a limit, and may ask the peer in turn.
+        """
+        if len(self._handlers) >= self._most and len(self._answers) < len(self._handlers):
+            self._peer.pause_reading("handlers")
 
     async def _finish_later(self, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
         try:
@@ -259,7 +267,7 @@ class Serving:
             await self._answer_with_files(ref, opened, result, exchange)
             return
         await self._room.turn()
-        if self._answers.pop(ref, None):
+        if self._is_awaited(ref):
             self._respond(ref, opened, result, exchange)
 
     async def _answer_with_files(self, ref: int, opened: Opened, reply: Reply, exchange: int) -> None:
@@ -273,8 +281,15 @@ class Serving:
             except Exception as exc:
                 result = exc
             await self._room.turn()
-            if self._answers.pop(ref, None):
+            if self._is_awaited(ref):
                 self._respond(ref, opened, result, exchange)
+
+    def _is_awaited(self, ref: int) -> bool:
+        """Whether this task's answer is waited for: the peer may have given up, and used the id again."""
+        if self._answers.get(ref) is not asyncio.current_task():
+            return False
+        del self._answers[ref]
+        return True
 
     def _answer_in_turn(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
         """Answer when the peer has read what it was sent before, and we what is to be sent."""
@@ -286,6 +301,7 @@ class Serving:
         self._answers[ref] = self._begin(
             self._answer_later(ref, opened, outcome, exchange), outcome, exchange
         )
+        self._hold_back()
 
     def _respond(self, ref: int, opened: Opened, result: Any, exchange: int) -> None:
         """Send what a handler returned, or the exception that it ended with."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -345,3 +346,41 @@ async def test_a_request_given_up_in_the_same_moment_leaves_no_coroutine_behind(
     peer.frame_received(codec.encode(RequestFrame(id=1, payload=b'{"endpoint":"it"}')))
     peer.frame_received(codec.encode(ServiceFrame(id=2, code=Service.ABORT, ref=1, own=True)))
     await until(lambda: peer.pending == 0)
+
+
+async def test_an_answer_is_never_given_to_a_later_request_of_the_same_id() -> None:
+    app = Endpoints()
+
+    @app.on("stubborn")
+    async def stubborn(call: Call) -> object:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.01 if call.data == "second" else 60)
+        return call.data
+
+    peer, sent = wired(app)
+    for word in (b"first", b"second"):
+        payload = b'{"endpoint":"stubborn","data":"%s"}' % word
+        peer.frame_received(codec.encode(RequestFrame(id=1, payload=payload)))
+        await asyncio.sleep(0)
+        if word == b"first":
+            peer.frame_received(codec.encode(ServiceFrame(id=2, code=Service.ABORT, ref=1, own=True)))
+    await until(lambda: peer.pending == 0)
+    (answer,) = map(codec.decode, sent)
+    assert isinstance(answer, ResponseFrame)
+    assert b"second" in answer.payload
+
+
+async def test_as_many_handlers_as_may_be_can_all_ask_their_peer() -> None:
+    ours, theirs = Endpoints(), Endpoints()
+
+    @ours.on("name")
+    def name(_: Call) -> str:
+        return "me"
+
+    @theirs.on("who")
+    async def who(call: Call) -> object:
+        return (await call.peer.request("name")).data
+
+    client, _ = pair(ours, theirs, settings=Settings(max_requests=4, request_timeout=2))
+    replies = await asyncio.gather(*(client.request("who") for _ in range(4)))
+    assert [reply.data for reply in replies] == ["me"] * 4
