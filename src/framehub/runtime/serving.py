@@ -73,6 +73,7 @@ class Serving:
         self._connection = connection
         self._endpoints = endpoints
         self._most = connection.settings.max_requests
+        self._most_streams = connection.settings.max_streams
         self._handlers: set[asyncio.Task[None]] = set()
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: set[asyncio.Task[None]] = set()
@@ -133,7 +134,15 @@ class Serving:
         self._inflow.add(ref, stream)
         task = self._start(self._read_to_the_end(handler, stream, opened, event.exchange), event.exchange)
         self._readers.add(task)
-        task.add_done_callback(self._readers.discard)
+        task.add_done_callback(self._has_read)
+        # Of so many some have ended streams: they need nothing of the connection to end themselves.
+        if len(self._readers) >= self._most + self._most_streams:
+            self._peer.pause_reading("readers")
+
+    def _has_read(self, reader: asyncio.Task[None]) -> None:
+        self._readers.discard(reader)
+        if len(self._readers) <= self._most // 2 + self._most_streams:
+            self._peer.resume_reading("readers")
 
     async def _read_to_the_end(
         self, handler: StreamHandler, stream: InStream, opened: Opened, exchange: int

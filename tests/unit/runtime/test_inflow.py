@@ -170,3 +170,22 @@ async def test_closing_leaves_no_timer_and_no_stream() -> None:
     taker.go.set()
     await until(lambda: taker.ends)
     assert (peer._inflow._unread, peer._inflow._bytes, peer.pending) == (set(), 0, 0)
+
+
+async def test_when_too_many_handlers_of_ended_streams_run_the_peer_is_not_read() -> None:
+    go = asyncio.Event()
+    begun: list[InStream] = []
+    app = Endpoints()
+
+    @app.on_stream("wait")
+    async def wait(stream: InStream) -> None:
+        begun.append(stream)
+        await go.wait()
+
+    client, server = pair(theirs=app, settings=Settings(max_requests=4, max_streams=2))
+    for _ in range(20):
+        async with client.stream("wait"):
+            await asyncio.sleep(0.001)
+    assert len(begun) == 6
+    go.set()
+    await until(lambda: len(begun) == 20 and server.pending == 0)
