@@ -67,16 +67,14 @@ class Dialer:
             return peer
 
         try:
-            if self.address.is_websocket:
-                await self._websocket(own)
-            else:
+            try:
                 async with asyncio.timeout(CONNECT_SECONDS):
-                    await self._byte_stream(own)
-        except asyncio.CancelledError:
-            given_up = True  # picows goes on opening all the same
-            for link in links:
-                link.close(CloseCode.OK, "")
-            raise
+                    await (self._websocket(own) if self.address.is_websocket else self._byte_stream(own))
+            except BaseException:
+                given_up = True  # picows goes on opening all the same
+                for link in links:
+                    link.close(CloseCode.OK, "")
+                raise
         except WSHandshakeError as exc:
             status = exc.response.status.value if exc.response else None
             raise ConnectFailed(self.url, _refusal(exc), status=status) from exc

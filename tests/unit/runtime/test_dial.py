@@ -1,7 +1,9 @@
 """Reaching a listener by any transport, and being told why not."""
 
+import asyncio
 import socket
 import ssl
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,22 @@ async def test_nobody_there_is_said_so(url: str, reason: str) -> None:
     assert reason in caught.value.reason
     assert "Unknown error" not in caught.value.reason
     assert caught.value.status is None
+
+
+@pytest.mark.parametrize("form", ["tcp://127.0.0.1:{}", "ws://127.0.0.1:{}/mfp"])
+async def test_who_never_answers_is_not_waited_for(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("framehub.runtime.dial.CONNECT_SECONDS", 0.2)
+    with ExitStack() as open_sockets:
+        full = open_sockets.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # more than its queue takes: those behind get no answer at all
+            before = open_sockets.enter_context(socket.socket())
+            before.setblocking(False)
+            before.connect_ex(full.getsockname())
+        async with asyncio.timeout(10):
+            with pytest.raises(ConnectFailed, match="no answer in time"):
+                await dialer(form.format(full.getsockname()[1])).dial()
 
 
 async def test_a_socket_file_that_nobody_listens_at(tmp_path: Path) -> None:
