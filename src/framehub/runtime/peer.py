@@ -100,6 +100,11 @@ class Peer(Wire):
         return "closed" if self.closed.done() else "open"
 
     @property
+    def request_timeout(self) -> float:
+        """Seconds for a request that names none: ours, or the listener's where that is less."""
+        return self._connection.request_timeout
+
+    @property
     def pending(self) -> int:
         """Everything under way, both ways."""
         return self._connection.pending + self._serving.running

@@ -101,8 +101,11 @@ class ReconnectingPeer:
         seconds = self._there.settings.request_timeout if timeout is None else timeout
         until = monotonic() + seconds
         peer = await self._present(seconds)
+        left = until - monotonic()
+        if timeout is None:
+            left = min(left, peer.request_timeout)
         return await peer.request(
-            endpoint, data, files=files, timeout=until - monotonic(), ack=ack, raise_on_error=raise_on_error
+            endpoint, data, files=files, timeout=left, ack=ack, raise_on_error=raise_on_error
         )
 
     async def send(

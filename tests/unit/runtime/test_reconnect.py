@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError, ConnectFailed, ConnectionClosed, RequestTimeout
+from framehub.mfp.settings import Settings
 from framehub.runtime.backoff import Backoff
 from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
@@ -217,6 +218,26 @@ async def test_a_call_waits_no_longer_than_its_own_timeout(form: str, app: Count
             await peer.send("say", 1, timeout=0.01)
         with pytest.raises(RequestTimeout, match="not connected"):
             await peer.ping(timeout=0.01)
+
+
+async def test_the_listeners_time_for_a_request_is_kept_to() -> None:
+    """[MFP-9.4]"""
+    app = Endpoints()
+
+    @app.on("wait")
+    async def wait(_: Call) -> None:
+        await asyncio.Event().wait()
+
+    settings = Settings(request_timeout=0.2)
+    async with (
+        listen("ws://127.0.0.1:0/mfp", app, settings=settings) as server,
+        connect(server.url, reconnect=True) as peer,
+    ):
+        while peer.hello is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        next(iter(server.peers)).pause_reading()  # so that it is our time that is over
+        with pytest.raises(RequestTimeout, match="no answer in time"):
+            await asyncio.wait_for(peer.request("wait"), 5)
 
 
 async def test_the_first_connection_is_tried_once() -> None:
