@@ -279,6 +279,8 @@ class Peer(Wire):
             endpoint, error = labels(opened)
             self._tap.frame(IN, frame, bytes(data), received.exchange, endpoint=endpoint, error=error)
         if event is not None:
+            if type(opened) is BadEnvelope and self._serving.minds(event) and self._is_too_much(opened):
+                return
             if self._outbox.frames:
                 self._flush()  # an acknowledgement goes before the application sees anything
             if type(event) is RequestReceived:
@@ -287,8 +289,6 @@ class Peer(Wire):
                 self._waiting.answered(event, opened)
             else:
                 self._handle(event, opened)
-            if type(opened) is BadEnvelope and self._serving.minds(event):
-                self._strike(str(opened))
         if self._outbox.frames:
             self._flush()
 
@@ -335,11 +335,15 @@ class Peer(Wire):
         elif isinstance(event, MessageLost):
             log.debug("link %s: announced message %d is lost: %s", self.link, event.ref, event.reason)
 
-    def _strike(self, why: str) -> None:
+    def _is_too_much(self, fault: BadEnvelope) -> bool:
+        """Count a fault; the one too many is not answered, nor acknowledged."""
         try:
-            self._connection.strike(monotonic(), why)
+            self._connection.strike(monotonic(), str(fault))
         except RemoteProtocolError as exc:
+            self._outbox.drain()
             self._give_up_on_peer(exc)
+            return True
+        return False
 
     def _give_up_on_peer(self, exc: RemoteProtocolError) -> None:
         self._flush()
