@@ -127,6 +127,8 @@ class ByteStreamLink(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=SOFT_BYTES)
         self._owner = self._own(self)
+        if self._pauses:
+            self._loop.call_soon(self._stay_paused)  # the transport begins to look at the socket after this
 
     def data_received(self, data: bytes) -> None:
         """Some bytes: part of a frame, or many frames."""
@@ -248,6 +250,12 @@ class ByteStreamLink(asyncio.Protocol):
         except Exception:
             log.exception("a frame could not be handled")
             self.close(CloseCode.INTERNAL, "internal error")
+
+    def _stay_paused(self) -> None:
+        """Without this the loop would turn for every byte that waits, and not read it."""
+        if self._pauses and self._transport is not None:
+            self._transport.resume_reading()
+            self._transport.pause_reading()
 
     def _go_on(self) -> None:
         """Look at what waited while we were paused, then read more."""

@@ -276,3 +276,19 @@ async def test_checksums_that_disagree_end_the_connection(server: Listener) -> N
     async with connect(f"{server.url}?checksum=xor8") as peer:
         with pytest.raises(ConnectionClosed):
             await peer.request("echo", 1)
+
+
+async def test_who_comes_while_nobody_is_read_costs_nothing() -> None:
+    async with listen("tcp://127.0.0.1:0", Endpoints()) as server:
+        server.pause()
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"something")
+        while not server.peers:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)
+        (peer,) = server.peers
+        there = peer._link._transport.get_extra_info("socket")  # type: ignore[attr-defined]
+        assert not asyncio.get_running_loop().remove_reader(there.fileno())
+        server.resume()
+        await asyncio.wait_for(asyncio.shield(peer.closed), 5)  # it was read: that is no frame
+        writer.close()
