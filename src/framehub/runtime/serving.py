@@ -344,9 +344,11 @@ class Serving:
             name = self._peer.exchange_name(exchange).hex()
             log.error("exchange %s: an error cannot be sent: %s", name, unsendable)
             error = envelope.library_error(ErrorCode.INTERNAL, "the error itself cannot be sent")
-            self._peer.respond(
-                ref, envelope.encode(endpoint, error=error), endpoint=endpoint, error=ErrorCode.INTERNAL
-            )
+            payload = envelope.encode(endpoint, error=error)
+            try:
+                self._peer.respond(ref, payload, endpoint=endpoint, error=ErrorCode.INTERNAL)
+            except LimitExceeded:  # the endpoint's name alone is too long
+                self._peer.refuse(ref)
 
     def _error_value(self, opened: Opened, exc: BaseException, exchange: int) -> Any:
         if isinstance(exc, EndpointError):

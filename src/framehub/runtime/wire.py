@@ -49,6 +49,11 @@ class Wire:
             self._connection.respond(ref, payload, files, checksum=self._checksum)
             self._flush(endpoint=endpoint, error=error)
 
+    def refuse(self, ref: int) -> None:
+        """Say that there will be no answer."""
+        self._connection.refuse(ref)
+        self._flush()
+
     def greet(self, endpoint: str, data: Any) -> None:
         """Send the first message of a connection, before anything can be in its way."""
         self._connection.message(envelope.encode(endpoint, data))

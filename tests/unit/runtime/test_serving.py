@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from framehub.codes import ErrorCode, Service
-from framehub.errors import EndpointError
+from framehub.errors import EndpointError, RequestAborted
 from framehub.journal.writer import JournalWriter
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
@@ -92,6 +92,14 @@ async def test_an_error_value_that_json_cannot_carry_still_answers() -> None:
     value = await failure(app)
     assert isinstance(value, dict)
     assert value["code"] == ErrorCode.INTERNAL
+
+
+async def test_a_name_too_long_for_any_answer_is_refused_and_the_connection_stays() -> None:
+    client, _ = pair(settings=Settings(max_frame_bytes=1_000))
+    with pytest.raises(RequestAborted):
+        await client.request("x" * 940, timeout=5)
+    with pytest.raises(EndpointError):
+        await client.request("x")
 
 
 async def test_an_answer_over_the_limit_says_so() -> None:
