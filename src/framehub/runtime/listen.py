@@ -9,7 +9,10 @@ from types import TracebackType
 
 from framehub.codes import CloseCode
 from framehub.errors import ConfigError
+from framehub.mfp import envelope
+from framehub.mfp.checksum import Checksums
 from framehub.mfp.negotiation import HELLO, hello
+from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
 from framehub.runtime.address import parse
 from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
@@ -48,6 +51,7 @@ class Listener:
             raise ConfigError("wss:// and ssl= go together")
         self._server: WebSocketServer | ByteStreamServer
         if self._address.is_websocket:
+            _check_room(settings or Settings())
             self._server = WebSocketServer(
                 self._address, settings or Settings(), self._own_websocket, origins=origins, ssl=ssl
             )
@@ -143,6 +147,17 @@ class Listener:
     def _left(self, peer: Peer) -> None:
         self.peers.discard(peer)
         self._leaving = {gone for gone in (*self._leaving, peer) if gone.pending}
+
+
+def _check_room(settings: Settings) -> None:
+    """Refuse limits that are too low for our own hello: nobody could connect."""
+    longest = replace(settings, checksums=Checksums("always", "crc32"))
+    size = len(envelope.encode(HELLO, hello(longest, link=bytes(8).hex())))
+    if size > settings.max_payload_bytes or size + FRAME_OVERHEAD > settings.max_frame_bytes:
+        raise ConfigError(
+            f"a listener's hello has {size} bytes: max_payload_bytes must be at least that, "
+            f"max_frame_bytes at least {size + FRAME_OVERHEAD}"
+        )
 
 
 def listen(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError, ConnectFailed, ConnectionClosed
+from framehub.mfp.settings import Settings
 from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
@@ -181,3 +182,16 @@ async def test_everybody_can_be_held_back_and_let_go(server: Listener) -> None:
         assert not asking.done()
         server.resume()
         assert (await asking).data == "done"
+
+
+@pytest.mark.parametrize("limit", ["max_frame_bytes", "max_payload_bytes"])
+async def test_limits_too_low_for_the_hello_are_said_so_and_the_least_will_do(limit: str) -> None:
+    limits: dict[str, Any] = {limit: 100}
+    with pytest.raises(ConfigError, match=f"{limit} (must be )?at least") as caught:
+        listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(**limits))
+    limits[limit] = int(str(caught.value).split()[4]) + (32 if limit == "max_frame_bytes" else 0)
+    async with (
+        listen("ws://127.0.0.1:0/mfp", Endpoints(), settings=Settings(**limits)) as server,
+        connect(server.url, checksum="crc32.always") as peer,
+    ):
+        assert await peer.ping() >= 0
