@@ -269,7 +269,7 @@ class WebSocketLink(WSListener):
         if transport is not None and transport.is_close_frame_sent and self._closing is None:
             self._parser_refused(transport)
             return
-        if self._ahead is not None:
+        if self._ahead is not None and self._listening:
             self._ahead += size
             if self._ahead > AHEAD_BYTES:
                 self.pause("slow")

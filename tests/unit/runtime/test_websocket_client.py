@@ -7,12 +7,15 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from framehub.mfp import codec
 from framehub.mfp.frames import MessageFrame
 from framehub.mfp.settings import Settings
 from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.listen import listen
 
 LARGE = codec.encode(MessageFrame(id=1, payload=b'{"endpoint":"large","data":"%s"}' % (b"x" * 100_000)))
 HEAD = struct.pack(">BBQ", 0x82, 127, len(LARGE))
@@ -69,3 +72,31 @@ async def test_a_message_that_never_ends_is_not_waited_for() -> None:
     ):
         (await came.get()).write(HEAD)
         assert (await asyncio.wait_for(asyncio.shield(peer.closed), 5)).code == 1008
+
+
+@pytest.mark.parametrize("form", ["ws://127.0.0.1:0/mfp", "tcp://127.0.0.1:0"])
+async def test_a_client_reads_on_however_far_the_listener_is_behind(form: str) -> None:
+    ours, got = Endpoints(), [0]
+
+    @ours.on("take")
+    def take(call: Call) -> None:
+        got[0] += len(call.data)
+
+    theirs = Endpoints()
+
+    @theirs.on("take")
+    def drop(_: Call) -> None: ...
+
+    async with listen(form, theirs) as server, connect(server.url, endpoints=ours) as client:
+        await client.ping()
+        (peer,) = server.peers
+        peer.pause_reading()
+        sending = asyncio.gather(*(client.send("take", "x" * 1_000_000) for _ in range(20)))
+        async with asyncio.timeout(20):
+            for _ in range(20):  # far more than a listener would read from a peer that is behind
+                await peer.send("take", "x" * 1_000_000)
+            while got[0] < 20_000_000:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert not sending.done()
+        peer.resume_reading()
+        await sending
