@@ -23,6 +23,7 @@ from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
+from framehub.runtime.uptake import Uptake
 
 log = logging.getLogger("framehub.bytestream")
 
@@ -64,6 +65,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._receiving = False
         self._delivered = False
         self._progress = Progress(patience, self._too_slow)
+        self._uptake = Uptake(2 * patience, self._waiting_bytes, self._stuck)
         self._axe: asyncio.TimerHandle | None = None
         self._ahead: int | None = None  # read since the peer is behind
 
@@ -161,6 +163,7 @@ class ByteStreamLink(asyncio.Protocol):
         del exc
         self._transport = None
         self._progress.stop()
+        self._uptake.end()
         if self._axe is not None:
             self._axe.cancel()
         self._begun.clear()
@@ -174,12 +177,15 @@ class ByteStreamLink(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
         self._ahead = 0
+        if self._listening:
+            self._uptake.begin()
         if self._owner is not None:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
         self._ahead = None
+        self._uptake.end()
         if self._listening:
             self.resume("slow")
         if self._owner is not None:
@@ -266,6 +272,12 @@ class ByteStreamLink(asyncio.Protocol):
             self.data_received(data)
         if not self._pauses and self._transport is not None:
             self._transport.resume_reading()
+
+    def _waiting_bytes(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport else 0
+
+    def _stuck(self) -> None:
+        self.close(CloseCode.POLICY, "the peer takes nothing of what waits for it")
 
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a frame takes too long to come")

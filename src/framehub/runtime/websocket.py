@@ -17,6 +17,7 @@ from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress, Watched
+from framehub.runtime.uptake import Uptake
 
 PROVOKED_BYTES = 2 * SOFT_BYTES
 """Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
@@ -74,6 +75,7 @@ class WebSocketLink(WSListener):
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._progress = Progress(patience, self._too_slow)
+        self._uptake = Uptake(2 * patience, self._waiting_bytes, self._stuck)
         self._ahead: int | None = None  # read since the peer is behind
         self._watched: Watched | None = None
         self._cutting: asyncio.TimerHandle | None = None
@@ -207,6 +209,7 @@ class WebSocketLink(WSListener):
         """The socket is gone."""
         self._transport = None
         self._progress.stop()
+        self._uptake.end()
         if self._cutting is not None:
             self._cutting.cancel()
         if self._owner:
@@ -215,12 +218,15 @@ class WebSocketLink(WSListener):
     def pause_writing(self) -> None:
         """The peer reads too slowly."""
         self._ahead = 0
+        if self._listening:
+            self._uptake.begin()
         if self._owner:
             self._owner.link_full()
 
     def resume_writing(self) -> None:
         """The peer has caught up."""
         self._ahead = None
+        self._uptake.end()
         if self._listening:
             self.resume("slow")
         if self._owner:
@@ -283,6 +289,12 @@ class WebSocketLink(WSListener):
         self._watched.deaf = True
         self._closing = _said(transport)
         self._cut_later(transport)
+
+    def _waiting_bytes(self) -> int:
+        return self._transport.underlying_transport.get_write_buffer_size() if self._transport else 0
+
+    def _stuck(self) -> None:
+        self.close(CloseCode.POLICY, "the peer takes nothing of what waits for it")
 
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a message takes too long to come")
