@@ -24,4 +24,4 @@ def test_a_streamed_file_costs_neither_end_its_size_in_memory() -> None:
     result = json.loads(done.stdout)
     for end in ("sender", "receiver"):
         assert result[end]["bytes"] == SIZE_MIB * MIB
-        assert 0 < result[end]["growth_mib"] < MOST_MIB
+        assert 0 <= result[end]["growth_mib"] < MOST_MIB
