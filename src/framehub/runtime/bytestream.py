@@ -33,6 +33,8 @@ HARD_BYTES: Final = 1024 * 1024
 """Above this plus one whole frame the connection is ended: only what a peer provokes gets here."""
 JOIN_BYTES: Final = 64 * 1024
 """Frames of one turn are written together up to here; more goes as it is, without a copy."""
+JOIN_FRAMES: Final = 8
+"""And no more frames than this: the other side can begin with them while we make the next."""
 CLOSING_SECONDS: Final = 1.0
 LOST: Final = 1006
 _SIZE: Final = struct.Struct(">I")
@@ -79,7 +81,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._out.append(_SIZE.pack(size))
         self._out += pieces
         self._out_bytes += _SIZE.size + size
-        if self._out_bytes >= JOIN_BYTES:
+        if self._out_bytes >= JOIN_BYTES or len(self._out) >= 2 * JOIN_FRAMES:
             self._flush()
         elif not self._flushes and not self._receiving:
             self._flushes = True

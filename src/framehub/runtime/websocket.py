@@ -9,13 +9,13 @@ import logging
 import socket
 import struct
 from collections.abc import Callable
-from random import getrandbits
 
 from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
+from framehub.runtime.masking import MASKED_BYTES, ROOM_FOR_HEAD, copied, masked
 from framehub.runtime.progress import Progress, Watched
 from framehub.runtime.uptake import Uptake
 
@@ -29,8 +29,10 @@ MAX_CONTROLS = 100
 CLOSING_SECONDS = 1.0
 JOINED_BYTES = 16 * 1024
 """Frames up to this are copied together and written at once; larger ones are never copied."""
-MASKED_BYTES = 1024
-"""The same on the client's side, where every byte has to be masked: beyond this picows does it faster."""
+SCRATCH_BYTES = 128 * 1024
+"""What a client keeps to copy into: enough for a chunk of a stream."""
+JOINED_FRAMES = 8
+"""So many are written at once, and no more: the other side can begin with them while we make the next."""
 
 _BINARY = WSMsgType.BINARY
 _ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
@@ -38,10 +40,6 @@ _ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
 _LONGEST_HEAD = struct.Struct(">BBQ")
-_ROOM_FOR_HEAD = bytes(14)
-_SHORT_MASKED_HEAD = struct.Struct("<BBI")
-_LONG_MASKED_HEAD = struct.Struct("<BBBBI")
-_ONES = tuple(sum(1 << 32 * word for word in range(words)) for words in range(MASKED_BYTES // 4 + 1))
 
 quiet = logging.getLogger("framehub.websocket.picows")
 quiet.setLevel(logging.CRITICAL)
@@ -63,6 +61,7 @@ class WebSocketLink(WSListener):
         self._max_bytes = max_bytes
         self._listening = listening
         self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
+        self._joined_pieces = 2 * JOINED_FRAMES if listening else JOINED_FRAMES
         self._owner: LinkOwner | None = None
         self._transport: WSTransport | None = None
         self._fragments: list[bytes] = []
@@ -72,6 +71,7 @@ class WebSocketLink(WSListener):
         self._small_bytes = 0
         self._reading = False
         self._scheduled = False
+        self._scratch = bytearray()
         self._closing: tuple[int, str] | None = None
         self._pauses: set[str] = set()
         self._progress = Progress(patience, self._too_slow)
@@ -101,9 +101,9 @@ class WebSocketLink(WSListener):
             small.append(_HEADS[size] if size < 126 else _LONG_HEAD.pack(0x82, 126, size))
             small.append(data)
         else:
-            small.append(_masked(data))
+            small.append(masked(data))
         self._small_bytes += size
-        if self._small_bytes > JOINED_BYTES:
+        if self._small_bytes > JOINED_BYTES or len(small) >= self._joined_pieces:
             self._write()
         elif not self._reading and not self._scheduled:
             self._scheduled = True
@@ -247,8 +247,10 @@ class WebSocketLink(WSListener):
             head = _LONGEST_HEAD.pack(0x82, 127, size) if longest else _LONG_HEAD.pack(0x82, 126, size)
             transport.underlying_transport.writelines([head, *pieces])
         else:
-            buffer = bytearray().join((_ROOM_FOR_HEAD, *pieces))
-            transport.send_reuse_external_bytearray(_BINARY, buffer, len(_ROOM_FOR_HEAD))
+            buffer = copied(pieces, self._scratch)
+            transport.send_reuse_external_bytearray(_BINARY, buffer, ROOM_FOR_HEAD)
+            if len(buffer) <= SCRATCH_BYTES:
+                self._scratch = buffer  # picows has copied what it could not send
         self._guard()
 
     def _write(self) -> None:
@@ -378,16 +380,3 @@ def _said(transport: WSTransport) -> tuple[int, str]:
     if handshake is None or handshake.sent is None:
         return 1006, "the connection was lost"
     return int(handshake.sent.code.value), handshake.sent.reason
-
-
-def _masked(data: bytes) -> bytes:
-    """A client's binary message of up to ``MASKED_BYTES``, masked: for small ones big numbers are fast."""
-    size = len(data)
-    words = (size + 3) >> 2
-    key = getrandbits(32)
-    masked = int.from_bytes(data, "little") ^ key * _ONES[words]
-    if size < 126:
-        head = _SHORT_MASKED_HEAD.pack(0x82, 0x80 | size, key)
-    else:
-        head = _LONG_MASKED_HEAD.pack(0x82, 0xFE, size >> 8, size & 0xFF, key)
-    return head + masked.to_bytes(words << 2, "little")[:size]
