@@ -58,7 +58,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._owner: LinkOwner | None = None
         self._transport: asyncio.Transport | None = None
         self._closing: tuple[int, str] | None = None
-        self._pauses: set[str] = set()
+        self._pauses: frozenset[str] = frozenset()
         self._begun = bytearray()  # a frame whose rest is still to come
         self._unread = b""  # what came before we were told to pause, and was not looked at
         self._out: list[bytes] = []
@@ -93,7 +93,7 @@ class ByteStreamLink(asyncio.Protocol):
         if not self._pauses and self._transport is not None:
             self._transport.pause_reading()
             self._progress.hold()
-        self._pauses.add(why)
+        self._pauses |= {why}
 
     @property
     def excused(self) -> bool:
@@ -103,7 +103,7 @@ class ByteStreamLink(asyncio.Protocol):
     def resume(self, why: str) -> None:
         """Read again, unless there is another reason not to."""
         if why in self._pauses:
-            self._pauses.remove(why)
+            self._pauses -= {why}
             if not self._pauses:
                 self._progress.forgive()
                 self._loop.call_soon(self._go_on)
@@ -121,7 +121,7 @@ class ByteStreamLink(asyncio.Protocol):
             with contextlib.suppress(OSError):  # a reset that was not noticed yet
                 transport.write_eof()
         # Read on, or the peer's own end would not be seen.
-        self._pauses.clear()
+        self._pauses = frozenset()
         transport.resume_reading()
 
     # --- asyncio -----------------------------------------------------------------------------------

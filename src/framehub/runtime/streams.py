@@ -240,7 +240,7 @@ class Inflow:
         """Seconds for which a handler may hold up the connection by not reading."""
         self._link = link
         self._open: dict[int, InStream] = {}
-        self._unread: set[InStream] = set()
+        self._unread: dict[InStream, None] = {}
         """Those with chunks that wait; the sender may have ended them long ago, and used their ids again."""
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -258,7 +258,7 @@ class Inflow:
         stream = self._open.pop(ref) if frame.final else self._open[ref]
         self._bytes += stream.push(frame)
         if stream.waiting_bytes:
-            self._unread.add(stream)
+            self._unread[stream] = None
         if self._bytes > HIGH_BYTES and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.patience, self._check)
             self._link.pause("streams")
@@ -267,7 +267,7 @@ class Inflow:
         """A handler has read; read the connection again once there is room."""
         self._bytes -= size
         if not stream.waiting_bytes:
-            self._unread.discard(stream)
+            self._unread.pop(stream, None)
         if self._timer is not None and self._bytes <= LOW_BYTES:
             self._timer.cancel()
             self._timer = None

@@ -41,7 +41,8 @@ _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
 _LONGEST_HEAD = struct.Struct(">BBQ")
 
-quiet = logging.getLogger("framehub.websocket.picows")
+# An adapter: of a logger picows would make a child for every connection.
+quiet = logging.LoggerAdapter(logging.getLogger("framehub.websocket.picows"))
 quiet.setLevel(logging.CRITICAL)
 
 
@@ -57,7 +58,7 @@ class WebSocketLink(WSListener):
         patience: float,
     ) -> None:
         super().__init__()
-        self._own = own
+        self._own: Callable[[WebSocketLink], LinkOwner] | None = own
         self._max_bytes = max_bytes
         self._listening = listening
         self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
@@ -73,7 +74,7 @@ class WebSocketLink(WSListener):
         self._scheduled = False
         self._scratch = bytearray()
         self._closing: tuple[int, str] | None = None
-        self._pauses: set[str] = set()
+        self._pauses: frozenset[str] = frozenset()
         self._progress = Progress(patience, self._too_slow)
         self._uptake = Uptake(2 * patience, self._waiting_bytes, self._stuck)
         self._ahead: int | None = None  # read since the peer is behind
@@ -115,12 +116,12 @@ class WebSocketLink(WSListener):
         if not self._pauses and self._transport:
             self._transport.underlying_transport.pause_reading()
             self._progress.hold()
-        self._pauses.add(why)
+        self._pauses |= {why}
 
     def resume(self, why: str) -> None:
         """Read again, unless there is another reason not to."""
         if why in self._pauses:
-            self._pauses.remove(why)
+            self._pauses -= {why}
             if not self._pauses and self._transport:
                 self._progress.forgive()
                 self._transport.underlying_transport.resume_reading()
@@ -141,7 +142,7 @@ class WebSocketLink(WSListener):
         self._closing = (code, reason)
         transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
         # Read on: the peer's own close has to come through.
-        self._pauses.clear()
+        self._pauses = frozenset()
         transport.underlying_transport.resume_reading()
         self._cut_later(transport)
 
@@ -157,7 +158,11 @@ class WebSocketLink(WSListener):
         assert isinstance(parser, asyncio.BufferedProtocol)
         self._watched = Watched(parser, self._came)
         socket_.set_protocol(self._watched)
-        self._owner = self._own(self)
+        for message in (transport.request, transport.response):
+            message.headers.clear()  # nobody asks for them any more, and ten thousand connections have many
+        own, self._own = self._own, None
+        assert own is not None
+        self._owner = own(self)
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One WebSocket frame: most often a whole message."""

@@ -97,7 +97,7 @@ async def test_a_handler_that_never_reads_loses_its_stream_and_the_connection_go
     assert wire.paused
     await until(lambda: not wire.paused)
     assert wire.sent == ([ServiceFrame(id=1, code=Service.ABORT, ref=1)] if last == "nothing" else [])
-    assert (peer._inflow._bytes, peer._inflow._unread, peer._inflow._open) == (0, set(), {})
+    assert (peer._inflow._bytes, peer._inflow._unread, peer._inflow._open) == (0, {}, {})
     taker.go.set()
     await until(lambda: taker.ends)
     reason = "the sender gave it up" if last == "given up" else r"nobody read this stream for 0.05 s"
@@ -169,7 +169,7 @@ async def test_closing_leaves_no_timer_and_no_stream() -> None:
     assert (peer._inflow._timer, peer._inflow._open) == (None, {})
     taker.go.set()
     await until(lambda: taker.ends)
-    assert (peer._inflow._unread, peer._inflow._bytes, peer.pending) == (set(), 0, 0)
+    assert (peer._inflow._unread, peer._inflow._bytes, peer.pending) == ({}, 0, 0)
 
 
 async def test_when_too_many_handlers_of_ended_streams_run_the_peer_is_not_read() -> None:

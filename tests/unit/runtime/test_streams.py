@@ -221,7 +221,7 @@ async def test_a_handler_that_leaves_early_stops_the_writer(
     with pytest.raises(StreamAborted):
         await write_for_ever(client, "up")
     await until(lambda: client.pending == server.pending == 0)
-    assert (server._inflow._open, server._inflow._unread, server._inflow._bytes) == ({}, set(), 0)
+    assert (server._inflow._open, server._inflow._unread, server._inflow._bytes) == ({}, {}, 0)
     assert ("no space" in caplog.text) is (how == "raise")
 
 
