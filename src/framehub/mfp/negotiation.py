@@ -66,10 +66,13 @@ class Told(Struct, frozen=True):
     link: str = ""
 
 
+NOTHING_TOLD: Final = Told()
+
+
 def understand(data: Any) -> Told:
     """Read the ``data`` of a hello: a client uses what makes sense of it and does without the rest."""
     if not isinstance(data, dict):
-        return Told()
+        return NOTHING_TOLD
     seconds: Any = data.get("request_timeout")
     link: Any = data.get("link")
     return Told(

@@ -67,7 +67,8 @@ class ByteStreamLink(asyncio.Protocol):
         self._receiving = False
         self._delivered = False
         self._progress = Progress(patience, self._too_slow)
-        self._uptake = Uptake(2 * patience, self._waiting_bytes, self._stuck)
+        self._patience = patience
+        self._uptake: Uptake | None = None  # made when first used: most peers read
         self._axe: asyncio.TimerHandle | None = None
         self._ahead: int | None = None  # read since the peer is behind
 
@@ -165,7 +166,8 @@ class ByteStreamLink(asyncio.Protocol):
         del exc
         self._transport = None
         self._progress.stop()
-        self._uptake.end()
+        if self._uptake is not None:
+            self._uptake.end()
         if self._axe is not None:
             self._axe.cancel()
         self._begun.clear()
@@ -180,6 +182,8 @@ class ByteStreamLink(asyncio.Protocol):
         """The peer reads too slowly."""
         self._ahead = 0
         if self._listening:
+            if self._uptake is None:
+                self._uptake = Uptake(2 * self._patience, self._waiting_bytes, self._stuck)
             self._uptake.begin()
         if self._owner is not None:
             self._owner.link_full()
@@ -187,7 +191,8 @@ class ByteStreamLink(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The peer has caught up."""
         self._ahead = None
-        self._uptake.end()
+        if self._uptake is not None:
+            self._uptake.end()
         if self._listening:
             self.resume("slow")
         if self._owner is not None:

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from ssl import SSLContext
 from types import TracebackType
 
@@ -134,7 +135,7 @@ class Listener:
         tap = self._tap.link(link_id) if self._tap else None
         peer = Peer(settings, link, self._endpoints, link_id=link_id, tap=tap, checksum=checksum)
         self.peers.add(peer)
-        peer.closed.add_done_callback(lambda _: self._left(peer))
+        peer.closed.add_done_callback(partial(self._left, peer))
         if self._paused:
             peer.pause_reading()
         return peer
@@ -144,7 +145,7 @@ class Listener:
         """How much is under way with all peers, those that left while it ran included."""
         return sum(peer.pending for peer in self.peers | self._leaving)
 
-    def _left(self, peer: Peer) -> None:
+    def _left(self, peer: Peer, _closed: object) -> None:
         self.peers.discard(peer)
         self._leaving = {gone for gone in (*self._leaving, peer) if gone.pending}
 

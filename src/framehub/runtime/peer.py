@@ -40,7 +40,7 @@ from framehub.mfp.events import (
     StreamOpened,
     StreamRefused,
 )
-from framehub.mfp.negotiation import HELLO, Told, understand
+from framehub.mfp.negotiation import HELLO, NOTHING_TOLD, understand
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
 from framehub.runtime.calls import Reply
@@ -77,7 +77,7 @@ class Peer(Wire):
         """What the listener said of itself, once it has."""
         self._expects_hello = expects_hello
         self._alarm.ring = self._tick
-        self._told = Told()
+        self._told = NOTHING_TOLD
         if checksum:
             self._connection.seal()
         self._inflow = Inflow(link, patience=settings.progress_timeout)

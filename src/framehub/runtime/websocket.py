@@ -35,6 +35,7 @@ JOINED_FRAMES = 8
 """So many are written at once, and no more: the other side can begin with them while we make the next."""
 
 _BINARY = WSMsgType.BINARY
+_NO_SCRATCH = bytearray()  # of nobody, and never written to
 _ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
 """Close codes that a peer may send and gets back. Those from 3000 on, applications' own, get 1000."""
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
@@ -72,11 +73,12 @@ class WebSocketLink(WSListener):
         self._small_bytes = 0
         self._reading = False
         self._scheduled = False
-        self._scratch = bytearray()
+        self._scratch = _NO_SCRATCH
         self._closing: tuple[int, str] | None = None
         self._pauses: frozenset[str] = frozenset()
         self._progress = Progress(patience, self._too_slow)
-        self._uptake = Uptake(2 * patience, self._waiting_bytes, self._stuck)
+        self._patience = patience
+        self._uptake: Uptake | None = None  # made when first used: most peers read
         self._ahead: int | None = None  # read since the peer is behind
         self._watched: Watched | None = None
         self._cutting: asyncio.TimerHandle | None = None
@@ -214,7 +216,8 @@ class WebSocketLink(WSListener):
         """The socket is gone."""
         self._transport = None
         self._progress.stop()
-        self._uptake.end()
+        if self._uptake is not None:
+            self._uptake.end()
         if self._cutting is not None:
             self._cutting.cancel()
         if self._owner:
@@ -224,6 +227,8 @@ class WebSocketLink(WSListener):
         """The peer reads too slowly."""
         self._ahead = 0
         if self._listening:
+            if self._uptake is None:
+                self._uptake = Uptake(2 * self._patience, self._waiting_bytes, self._stuck)
             self._uptake.begin()
         if self._owner:
             self._owner.link_full()
@@ -231,7 +236,8 @@ class WebSocketLink(WSListener):
     def resume_writing(self) -> None:
         """The peer has caught up."""
         self._ahead = None
-        self._uptake.end()
+        if self._uptake is not None:
+            self._uptake.end()
         if self._listening:
             self.resume("slow")
         if self._owner:
