@@ -18,19 +18,15 @@ from framehub.mfp.layout import SMALL_BYTES
 from framehub.mfp.settings import Settings
 from framehub.runtime.accept import Acceptor, Arrival
 from framehub.runtime.address import Address
+from framehub.runtime.behind import Behind
 from framehub.runtime.hangups import watch
-from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
+from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
-from framehub.runtime.uptake import Uptake
 
 log = logging.getLogger("framehub.bytestream")
 
-PROVOKED_BYTES: Final = 2 * SOFT_BYTES
-"""Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
-HARD_BYTES: Final = 1024 * 1024
-"""Above this plus one whole frame the connection is ended: only what a peer provokes gets here."""
 JOIN_BYTES: Final = 64 * 1024
 """Frames of one turn are written together up to here; more goes as it is, without a copy."""
 JOIN_FRAMES: Final = 8
@@ -40,7 +36,7 @@ LOST: Final = 1006
 _SIZE: Final = struct.Struct(">I")
 
 
-class ByteStreamLink(asyncio.Protocol):
+class ByteStreamLink(Behind, asyncio.Protocol):
     """One byte stream. What its end is about is known to the side that ended it, and to no other."""
 
     def __init__(
@@ -68,9 +64,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._delivered = False
         self._progress = Progress(patience, self._too_slow)
         self._patience = patience
-        self._uptake: Uptake | None = None  # made when first used: most peers read
         self._axe: asyncio.TimerHandle | None = None
-        self._ahead: int | None = None  # read since the peer is behind
 
     # --- Link --------------------------------------------------------------------------------------
 
@@ -147,10 +141,7 @@ class ByteStreamLink(asyncio.Protocol):
         self._receiving = False
         self._progress.read(len(data), completed=self._delivered, unfinished=bool(self._begun))
         self._flush()
-        if self._ahead is not None and self._listening:
-            self._ahead += len(data)
-            if self._ahead > AHEAD_BYTES:
-                self.pause("slow")
+        self._read_ahead(len(data))
 
     def eof_received(self) -> None:
         """The peer has ended it; so do we."""
@@ -166,8 +157,7 @@ class ByteStreamLink(asyncio.Protocol):
         del exc
         self._transport = None
         self._progress.stop()
-        if self._uptake is not None:
-            self._uptake.end()
+        self._stop_watching()
         if self._axe is not None:
             self._axe.cancel()
         self._begun.clear()
@@ -177,26 +167,6 @@ class ByteStreamLink(asyncio.Protocol):
         self._closing = (code, reason)
         if self._owner is not None:
             self._owner.link_lost(code, reason)
-
-    def pause_writing(self) -> None:
-        """The peer reads too slowly."""
-        self._ahead = 0
-        if self._listening:
-            if self._uptake is None:
-                self._uptake = Uptake(2 * self._patience, self._waiting_bytes, self._stuck)
-            self._uptake.begin()
-        if self._owner is not None:
-            self._owner.link_full()
-
-    def resume_writing(self) -> None:
-        """The peer has caught up."""
-        self._ahead = None
-        if self._uptake is not None:
-            self._uptake.end()
-        if self._listening:
-            self.resume("slow")
-        if self._owner is not None:
-            self._owner.link_ready()
 
     # --- in ----------------------------------------------------------------------------------------
 
@@ -283,9 +253,6 @@ class ByteStreamLink(asyncio.Protocol):
     def _waiting_bytes(self) -> int:
         return self._transport.get_write_buffer_size() if self._transport else 0
 
-    def _stuck(self) -> None:
-        self.close(CloseCode.POLICY, "the peer takes nothing of what waits for it")
-
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a frame takes too long to come")
 
@@ -305,11 +272,7 @@ class ByteStreamLink(asyncio.Protocol):
             transport.write(b"".join(out))
         else:
             transport.writelines(out)
-        waiting = transport.get_write_buffer_size()
-        if waiting > PROVOKED_BYTES and self._listening:
-            self.pause("slow")
-        if waiting > HARD_BYTES + self._max_bytes:
-            self.close(CloseCode.POLICY, "the peer does not read")
+        self._guard()
 
     def _end(self, code: int, reason: str) -> None:
         assert self._transport is not None

@@ -14,15 +14,11 @@ from picows import WSCloseCode, WSFrame, WSListener, WSMsgType, WSTransport
 
 from framehub.codes import CloseCode
 from framehub.mfp.layout import SMALL_BYTES
-from framehub.runtime.link import AHEAD_BYTES, SOFT_BYTES, LinkOwner
+from framehub.runtime.behind import Behind
+from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.masking import MASKED_BYTES, ROOM_FOR_HEAD, copied, masked
 from framehub.runtime.progress import Progress, Watched
-from framehub.runtime.uptake import Uptake
 
-PROVOKED_BYTES = 2 * SOFT_BYTES
-"""Above this there is more than we produce of our own accord: a listener stops reading from that peer."""
-HARD_BYTES = 1024 * 1024
-"""Above this plus one whole message the connection is closed: only what a peer provokes gets here."""
 MAX_FRAGMENTS = 1_024
 MAX_CONTROLS = 100
 """Control frames of the peer in a second."""
@@ -47,7 +43,7 @@ quiet = logging.LoggerAdapter(logging.getLogger("framehub.websocket.picows"))
 quiet.setLevel(logging.CRITICAL)
 
 
-class WebSocketLink(WSListener):
+class WebSocketLink(Behind, WSListener):
     """One WebSocket; made before the handshake ends, owned once it has."""
 
     def __init__(
@@ -78,8 +74,6 @@ class WebSocketLink(WSListener):
         self._pauses: frozenset[str] = frozenset()
         self._progress = Progress(patience, self._too_slow)
         self._patience = patience
-        self._uptake: Uptake | None = None  # made when first used: most peers read
-        self._ahead: int | None = None  # read since the peer is behind
         self._watched: Watched | None = None
         self._cutting: asyncio.TimerHandle | None = None
         self._completed = False
@@ -216,32 +210,11 @@ class WebSocketLink(WSListener):
         """The socket is gone."""
         self._transport = None
         self._progress.stop()
-        if self._uptake is not None:
-            self._uptake.end()
+        self._stop_watching()
         if self._cutting is not None:
             self._cutting.cancel()
         if self._owner:
             self._owner.link_lost(*(self._closing or _said(transport)))
-
-    def pause_writing(self) -> None:
-        """The peer reads too slowly."""
-        self._ahead = 0
-        if self._listening:
-            if self._uptake is None:
-                self._uptake = Uptake(2 * self._patience, self._waiting_bytes, self._stuck)
-            self._uptake.begin()
-        if self._owner:
-            self._owner.link_full()
-
-    def resume_writing(self) -> None:
-        """The peer has caught up."""
-        self._ahead = None
-        if self._uptake is not None:
-            self._uptake.end()
-        if self._listening:
-            self.resume("slow")
-        if self._owner:
-            self._owner.link_ready()
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -288,10 +261,7 @@ class WebSocketLink(WSListener):
         if transport is not None and transport.is_close_frame_sent and self._closing is None:
             self._parser_refused(transport)
             return
-        if self._ahead is not None and self._listening:
-            self._ahead += size
-            if self._ahead > AHEAD_BYTES:
-                self.pause("slow")
+        self._read_ahead(size)
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
@@ -305,9 +275,6 @@ class WebSocketLink(WSListener):
 
     def _waiting_bytes(self) -> int:
         return self._transport.underlying_transport.get_write_buffer_size() if self._transport else 0
-
-    def _stuck(self) -> None:
-        self.close(CloseCode.POLICY, "the peer takes nothing of what waits for it")
 
     def _too_slow(self) -> None:
         self.close(CloseCode.POLICY, "a message takes too long to come")
@@ -361,17 +328,6 @@ class WebSocketLink(WSListener):
     def _cut_later(self, transport: WSTransport) -> None:
         """What a peer has not read of our last words by then, it loses."""
         self._cutting = self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
-
-    def _guard(self) -> None:
-        """Bound what waits for a peer that asks for answers and does not read them."""
-        transport = self._transport
-        if transport is None:
-            return
-        waiting = transport.underlying_transport.get_write_buffer_size()
-        if waiting > PROVOKED_BYTES and self._listening:
-            self.pause("slow")
-        if waiting > HARD_BYTES + self._max_bytes:
-            self.close(CloseCode.POLICY, "the peer does not read")
 
 
 def _may_be_sent(code: int) -> bool:

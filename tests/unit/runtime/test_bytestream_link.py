@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from framehub.runtime import bytestream
+from framehub.runtime.behind import HARD_BYTES, PROVOKED_BYTES
 from framehub.runtime.bytestream import ByteStreamLink
 
 from .stream_client import StreamClient, framed
@@ -162,9 +163,9 @@ async def test_who_does_not_read_is_not_read_and_then_cut_off(listening: bool) -
         while bench.link.send(bytes(50_000)):
             sent += 1
             waits = transport.get_write_buffer_size()
-            if bytestream.PROVOKED_BYTES + 100_000 < waits < bytestream.HARD_BYTES:
+            if PROVOKED_BYTES + 100_000 < waits < HARD_BYTES:
                 assert transport.is_reading() != listening
-        assert bytestream.HARD_BYTES < waits < bytestream.HARD_BYTES + 200_000
+        assert HARD_BYTES < waits < HARD_BYTES + 200_000
         bench.client.writer.transport.abort()
         assert (await bench.owner.gone) == (1008, "the peer does not read")
 
