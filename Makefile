@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate fuzz fuzz-properties attacks docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -31,6 +31,9 @@ bench: setup-dev ## measure; ARGS="mfp" chooses, ARGS=--list lists
 simulate: setup-dev ## two connections on a modelled wire; ARGS="--connections 100000 --seed 1"
 	@$(bin)/python -m tests.simulation $(ARGS)
 
+simulate-rpc: setup-dev ## clients, a proxy and workers on a modelled network; ARGS="--queries 1000000 --jobs 2"
+	@$(bin)/python -m tests.simulation.rpc $(ARGS)
+
 fuzz: setup-dev ## guided by coverage; ARGS="codec --runs 10000000", or connection, envelope, all
 	@scripts/fuzz.sh $(or $(ARGS),all)
 
@@ -39,6 +42,9 @@ fuzz-properties: setup-dev ## the property tests with many more examples
 
 attacks: setup-dev ## throw everything in tests/attacks as often as it says; takes some minutes
 	@FRAMEHUB_ATTACKS=full scripts/test.sh tests/attacks --timeout=1800 $(ARGS)
+
+chaos: setup-dev ## kill -9 of workers, the proxy and clients, 100 of each; ARGS="--kills 10 proxy mixed"
+	@$(bin)/python -m tests.chaos.rpc $(ARGS)
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

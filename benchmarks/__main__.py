@@ -9,7 +9,10 @@ from pathlib import Path
 from benchmarks.report import Report
 
 HERE = Path(__file__).parent
-GROUPS = {"mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets")}
+GROUPS = {
+    "mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets"),
+    "rpc": ("rpc",),
+}
 """Parts of the whole, by one name each."""
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ Order: TypeAlias = dict[str, Any]
 Call: TypeAlias = Callable[[], Awaitable[object]]
 
 
-async def serving(port: int) -> None:
+async def serving(port: int | str) -> None:
     """Say where, then serve until stdin ends."""
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
@@ -31,6 +32,26 @@ async def obey(act: Callable[[Order], Awaitable[dict[str, Any]]]) -> None:
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         print(json.dumps(await act(json.loads(line))), flush=True)
     _leave()
+
+
+def obey_at_once(act: Callable[[Order], dict[str, Any]]) -> None:
+    """As ``obey``, for those without an event loop."""
+    print("ready", flush=True)
+    while line := sys.stdin.readline():
+        print(json.dumps(act(json.loads(line))), flush=True)
+    _leave()
+
+
+def serve_at_once(where: str, serve: Callable[[], object]) -> None:
+    """As ``serving``, for those without an event loop."""
+
+    def watch() -> None:
+        sys.stdin.read()
+        _leave()
+
+    threading.Thread(target=watch, daemon=True).start()
+    print(where, flush=True)
+    serve()
 
 
 def _leave() -> None:

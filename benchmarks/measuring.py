@@ -144,6 +144,12 @@ class Contender(NamedTuple):
     server: Process
     client: Process
     extra: Mapping[str, Any] = {}
+    beside: tuple[Process, ...] = ()
+    """Others that its calls need: they run on the client's core, and their CPU time counts as its own."""
+
+    def client_cpu(self) -> float:
+        """Seconds of CPU time so far, of all but the server."""
+        return self.client.cpu() + sum(one.cpu() for one in self.beside)
 
 
 class Case(NamedTuple):
@@ -205,16 +211,17 @@ def in_turns(contenders: Mapping[str, Contender], case: Case, *, rounds: int = R
     client_cpu = dict.fromkeys(contenders, 0.0)
     order = {"size": case.size, "flight": case.flight}
     for one in contenders.values():
-        one.client.place(together=case.together)
+        for process in (one.client, *one.beside):
+            process.place(together=case.together)
         one.client.ask(**order, **one.extra, seconds=WARM_SECONDS)
     for turn in range(rounds):
         names = list(contenders)
         for name in names if turn % 2 == 0 else reversed(names):
             one = contenders[name]
-            before = one.server.cpu(), one.client.cpu()
+            before = one.server.cpu(), one.client_cpu()
             done = one.client.ask(**order, **one.extra, seconds=SECONDS)
             server_cpu[name] += one.server.cpu() - before[0]
-            client_cpu[name] += one.client.cpu() - before[1]
+            client_cpu[name] += one.client_cpu() - before[1]
             calls[name] += done["calls"]
             rates[name].append(done["calls"] / done["seconds"])
     return {

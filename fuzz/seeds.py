@@ -1,4 +1,4 @@
-"""Inputs to begin with, made from the vectors of spec/vectors/mfp: ``python -m fuzz.seeds`` stores them."""
+"""Inputs to begin with, made from the vectors of spec/vectors: ``python -m fuzz.seeds`` stores them."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 CORPUS: Final = ROOT / "fuzz" / "corpus"
-TARGETS: Final = ("codec", "connection", "envelope")
+TARGETS: Final = ("codec", "connection", "envelope", "rpc")
 MODES: Final = ("off", "flag", "always")
 
 
@@ -58,9 +58,32 @@ def envelope() -> Iterator[bytes]:
         yield bytes((len(case.get("files", ())),)) + data
 
 
+def rpc() -> Iterator[bytes]:
+    """Every dialog with a proxy: what its peers say, raw, and the time between."""
+    for case in json.loads((ROOT / "spec" / "vectors" / "rpc" / "dialogs.json").read_text())["cases"]:
+        silent = case.get("settings", {}).get("acknowledge") is False
+        aged, missing = case.get("age", 60) != 0, bool(case.get("missing"))
+        script = bytes((silent + 2 * aged + 4 * missing + 8 * bool(case.get("begun")),))
+        for step in case["steps"]:
+            if "says" in step:
+                peer = step.get("client") or step["worker"]
+                script += bytes(("worker" in step, int(peer[1:]) - 1, len(step["says"])))
+                for part in step["says"]:
+                    data = part.encode() if isinstance(part, str) else bytes.fromhex(part["hex"])
+                    script += bytes((len(data[:71]),)) + data[:71]
+            elif "now" in step:
+                script += bytes((6, 3, 0))
+            elif step.get("does") == "vanishes":
+                script += bytes((6, 0, 1))
+        yield script
+
+
+MAKERS: Final = {"codec": codec, "connection": connection, "envelope": envelope, "rpc": rpc}
+
+
 def made(target: str) -> list[bytes]:
     """The seeds of one target, each once."""
-    return list(dict.fromkeys({"codec": codec, "connection": connection, "envelope": envelope}[target]()))
+    return list(dict.fromkeys(MAKERS[target]()))
 
 
 def stored(target: str) -> list[bytes]:

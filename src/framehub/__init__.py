@@ -8,15 +8,23 @@ if TYPE_CHECKING:
         ConfigError,
         ConnectFailed,
         ConnectionClosed,
+        DecodingError,
+        EncodingError,
         EndpointError,
         FramehubError,
+        IncompatibleSpecs,
         JournalError,
         LimitExceeded,
         PipelineError,
         ProtocolError,
+        RemoteBusy,
+        RemoteCallError,
+        RemoteFunctionError,
+        RemoteTimeout,
         RequestAborted,
         RequestTimeout,
         StreamAborted,
+        UnsupportedFunctionName,
     )
     from framehub.mfp.settings import Settings
     from framehub.runtime.backoff import Backoff
@@ -24,10 +32,12 @@ if TYPE_CHECKING:
     from framehub.runtime.connect import connect
     from framehub.runtime.endpoints import Endpoints
     from framehub.runtime.files import File
+    from framehub.runtime.functions import Functions
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
     from framehub.runtime.reconnect import ReconnectingPeer
     from framehub.runtime.streams import Chunk, InStream, OutStream
+    from framehub.runtime.worker import Worker
 
 # Imported when first used: a Spark executor that needs the codec does not load a WebSocket.
 _HOME = {
@@ -46,6 +56,8 @@ _HOME = {
     "Chunk": "runtime.streams",
     "InStream": "runtime.streams",
     "OutStream": "runtime.streams",
+    "Functions": "runtime.functions",
+    "Worker": "runtime.worker",
     "ConfigError": "errors",
     "ConnectFailed": "errors",
     "ConnectionClosed": "errors",
@@ -58,6 +70,14 @@ _HOME = {
     "RequestAborted": "errors",
     "RequestTimeout": "errors",
     "StreamAborted": "errors",
+    "RemoteCallError": "errors",
+    "RemoteFunctionError": "errors",
+    "RemoteBusy": "errors",
+    "UnsupportedFunctionName": "errors",
+    "RemoteTimeout": "errors",
+    "IncompatibleSpecs": "errors",
+    "EncodingError": "errors",
+    "DecodingError": "errors",
 }
 
 __all__ = [
@@ -67,11 +87,15 @@ __all__ = [
     "ConfigError",
     "ConnectFailed",
     "ConnectionClosed",
+    "DecodingError",
+    "EncodingError",
     "EndpointError",
     "Endpoints",
     "File",
     "FramehubError",
+    "Functions",
     "InStream",
+    "IncompatibleSpecs",
     "JournalError",
     "LimitExceeded",
     "Listener",
@@ -81,11 +105,17 @@ __all__ = [
     "ProtocolError",
     "RawCall",
     "ReconnectingPeer",
+    "RemoteBusy",
+    "RemoteCallError",
+    "RemoteFunctionError",
+    "RemoteTimeout",
     "Reply",
     "RequestAborted",
     "RequestTimeout",
     "Settings",
     "StreamAborted",
+    "UnsupportedFunctionName",
+    "Worker",
     "connect",
     "listen",
 ]

@@ -62,6 +62,29 @@ class CloseCode(IntEnum):
     INTERNAL = 1011
 
 
+class Message(StrEnum):
+    """Types of messages of remote functions (spec/rpc.md, section 2)."""
+
+    QUERY = "QUERY"
+    QUERY_RECEIVED = "QUERY_RECEIVED"
+    RESPONSE_RESULT = "RESPONSE_RESULT"
+    RESPONSE_EXCEPTION = "RESPONSE_EXCEPTION"
+    RESPONSE_UNKNOWN_FUNCTION = "RESPONSE_UNKNOWN_FUNCTION"
+    RESPONSE_RECEIVED = "RESPONSE_RECEIVED"
+    CODER_IDENTITY_QUERY = "CODER_IDENTITY_QUERY"
+    CODER_IDENTITY_FOUND = "CODER_IDENTITY_FOUND"
+    CODER_IDENTITY_NOT_FOUND = "CODER_IDENTITY_NOT_FOUND"
+    HEART_BEAT = "HEART_BEAT"
+    WORKER_REGISTER = "WORKER_REGISTER"
+    INCOMPATIBLE_SPECS_FAILURE = "INCOMPATIBLE_SPECS_FAILURE"
+    WORKER_DESCRIBE = "WORKER_DESCRIBE"
+    FUNCTIONS_QUERY = "FUNCTIONS_QUERY"
+    FUNCTIONS_LIST = "FUNCTIONS_LIST"
+    CANCEL = "CANCEL"
+    QUERY_RETURNED = "QUERY_RETURNED"
+    QUERY_CONFIRMED = "QUERY_CONFIRMED"
+
+
 class Direction(StrEnum):
     """Which way a recorded frame went, seen from the node that recorded it (spec/journal.md)."""
 
@@ -80,3 +103,21 @@ class Kind(StrEnum):
     REFUSED = "refused"
     LINK_OPENED = "link_opened"
     LINK_CLOSED = "link_closed"
+    QUERY = "query"
+    QUERY_RECEIVED = "query_received"
+    RESULT = "result"
+    EXCEPTION = "exception"
+    UNKNOWN_FUNCTION = "unknown_function"
+    RESPONSE_RECEIVED = "response_received"
+    CODERS_QUERY = "coders_query"
+    CODERS_FOUND = "coders_found"
+    CODERS_NOT_FOUND = "coders_not_found"
+    HEART_BEAT = "heart_beat"
+    REGISTER = "register"
+    INCOMPATIBLE = "incompatible"
+    DESCRIBE = "describe"
+    FUNCTIONS_QUERY = "functions_query"
+    FUNCTIONS_LIST = "functions_list"
+    CANCEL = "cancel"
+    QUERY_RETURNED = "query_returned"
+    QUERY_CONFIRMED = "query_confirmed"

@@ -14,6 +14,14 @@ FramehubError
 ├── RequestAborted             the peer refused or dropped what it was sent
 ├── StreamAborted              one side wants no more of a stream
 ├── EndpointError              an endpoint answered with an error; .value
+├── RemoteCallError            a remote function gave no result; .function
+│   ├── RemoteFunctionError    the function failed, or could not be run; .message
+│   │   └── RemoteBusy         too much is waiting already: it was not run, try again later
+│   ├── UnsupportedFunctionName nobody offers a function of that name
+│   ├── RemoteTimeout          no answer in time
+│   ├── IncompatibleSpecs      other workers offer it with other coders; .argument, .result
+│   ├── EncodingError          a value that its coder cannot carry
+│   └── DecodingError          bytes that its coder cannot read
 ├── JournalError               a journal cannot be read or written
 │   └── JournalLocked          another process writes it
 ├── PipelineError              Spark, Java or the tables: what is missing and where
@@ -147,6 +155,63 @@ class EndpointError(FramehubError):
             code = self.value.get("code")
             return f"{code}: {self.value['message']}" if code else str(self.value["message"])
         return str(self.value)
+
+
+class RemoteCallError(FramehubError):
+    """A remote function gave no result."""
+
+    def __init__(self, function: str, message: str = "") -> None:
+        super().__init__(function, message)
+        self.function = function
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.message}" if self.message else self.function
+
+
+class RemoteFunctionError(RemoteCallError):
+    """The function failed, or could not be run: ``message`` is all that its worker says."""
+
+    def __str__(self) -> str:
+        return f"{self.function} failed: {self.message or 'it does not say why'}"
+
+
+class RemoteBusy(RemoteFunctionError):
+    """Too much is waiting already: it was not run, so it may be asked again later."""
+
+
+class UnsupportedFunctionName(RemoteCallError):
+    """Nobody offers a function of this name."""
+
+    def __str__(self) -> str:
+        return f"no worker offers a function {self.function!r}"
+
+
+class RemoteTimeout(RemoteCallError):
+    """No answer came in time; whether the function ran is not known."""
+
+
+class IncompatibleSpecs(RemoteCallError):
+    """Other workers offer this function with other coders, so ours was refused."""
+
+    def __init__(self, function: str, argument: str, result: str) -> None:
+        super().__init__(function)
+        self.args = (function, argument, result)
+        self.argument = argument
+        self.result = result
+
+    def __str__(self) -> str:
+        if not self.argument and not self.result:
+            return f"function {self.function!r} cannot be registered: its name or its coders are not lawful"
+        return f"function {self.function!r}: other workers offer it as {self.argument} -> {self.result}"
+
+
+class EncodingError(RemoteCallError):
+    """A value that its coder cannot carry; nothing was sent."""
+
+
+class DecodingError(RemoteCallError):
+    """Bytes that its coder cannot read."""
 
 
 class JournalError(FramehubError):

@@ -9,8 +9,10 @@ import pytest
 import pytest_asyncio
 
 from .arena import MIB, Arena, Attack, Siege
+from .rpc_arena import RpcArena
 
 Arenas: TypeAlias = Callable[..., Arena]
+RpcArenas: TypeAlias = Callable[..., RpcArena]
 
 IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0, "max_waiting_bytes": 2**20}
 """So that a test sees the end of what is waited for, and little is much; honest clients need less."""
@@ -59,3 +61,24 @@ async def thrown(arenas: Arenas, attack: Attack) -> Siege:
     siege = await arenas(attack.settings).under(attack)
     siege.check(attack.bound(attack.count))
     return siege
+
+
+@pytest.fixture(scope="session")
+def rpc_arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RpcArenas]:
+    """The gateway with these settings of its proxy, with or without CURVE keys."""
+    made: dict[str, RpcArena] = {}
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def make(settings: Mapping[str, Any], *, curve: bool = False) -> RpcArena:
+        name = f"{sorted(settings.items())} {curve}"
+        if name not in made:
+            made[name] = RpcArena(tmp_path_factory.mktemp("rpc"), settings, curve=curve)
+        return made[name]
+
+    try:
+        yield make
+    finally:
+        for arena in made.values():
+            arena.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

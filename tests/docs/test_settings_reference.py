@@ -1,21 +1,37 @@
-"""The table of settings is that of the code."""
+"""The tables of settings are those of the code."""
 
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from framehub.mfp.settings import Settings
+from framehub.rpc.settings import ClientSettings, ProxySettings, WorkerSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 
+def table(name: str) -> dict[str, str]:
+    """Setting and default of the section about ``name``."""
+    _, section = PAGE.read_text().split(f"## `{name}`")
+    return dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section.partition("\n## ")[0], re.MULTILINE))
+
+
 def test_every_setting_is_in_the_table_with_its_default() -> None:
-    table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE.read_text(), re.MULTILINE))
+    told = table("Settings")
     settings = Settings()
     wanted = {setting.name: getattr(settings, setting.name) for setting in fields(Settings)}
     sums = wanted.pop("checksums")
-    assert table.pop("checksums") == f"{sums.mode}, {sums.algorithm}"
-    assert table == {name: shown(value) for name, value in wanted.items()}
+    assert told.pop("checksums") == f"{sums.mode}, {sums.algorithm}"
+    assert told == {name: shown(value) for name, value in wanted.items()}
+
+
+@pytest.mark.parametrize("kind", [ProxySettings, ClientSettings, WorkerSettings])
+def test_those_of_remote_functions_are_too(kind: type[Any]) -> None:
+    settings = kind()
+    assert table(kind.__name__) == {one.name: shown(getattr(settings, one.name)) for one in fields(kind)}
 
 
 def shown(value: object) -> str:

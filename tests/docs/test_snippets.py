@@ -8,13 +8,18 @@ import signal
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 
 import pytest
 import trustme
 
 ROOT = Path(__file__).parents[2]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
+HERE = "127.0.0.1:"
+OPTIONS = ("--listen", "--clients", "--workers")
+ANY_PORTS = ("--clients", "127.0.0.1:0", "--workers", "127.0.0.1:0")
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,6 +30,21 @@ def blocks(page: str, language: str) -> list[tuple[str, str]]:
         port = probe.getsockname()[1]
     text = (ROOT / page).read_text().replace("127.0.0.1:7400", f"127.0.0.1:{port}")
     return [(name, body) for kind, name, body in BLOCK.findall(text) if kind == language]
+
+
+def free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def promised(text: str) -> "re.Pattern[str]":
+    """What a page says is printed; three dots are anything."""
+    return re.compile(re.escape(text).replace(r"\.\.\.", ".*"))
 
 
 def python(path: Path, *arguments: str) -> str:
@@ -43,10 +63,10 @@ def python(path: Path, *arguments: str) -> str:
 def test_the_readmes_example_prints_what_it_says(tmp_path: Path) -> None:
     ((_, body),) = blocks("README.md", "python")
     (tmp_path / "example.py").write_text(body)
-    promised = re.findall(r"print\(.*\)  # (.*)", body)
-    assert len(promised) == body.count("print(")
+    comments = re.findall(r"print\(.*\)  # (.*)", body)
+    assert len(comments) == body.count("print(")
     # What the two ends print is not in the order of the lines of the example.
-    assert sorted(python(tmp_path / "example.py").splitlines()) == sorted(promised)
+    assert sorted(python(tmp_path / "example.py").splitlines()) == sorted(comments)
 
 
 def test_the_readmes_commands_exist() -> None:
@@ -59,9 +79,9 @@ def test_the_readmes_commands_exist() -> None:
 def test_the_push_guide_prints_what_it_says(tmp_path: Path) -> None:
     page = "docs/guides/push-and-wait.md"
     ((name, body),) = blocks(page, "python")
-    ((_, promised),) = blocks(page, "text")
+    ((_, text),) = blocks(page, "text")
     (tmp_path / name).write_text(body)
-    assert sorted(python(tmp_path / name).splitlines()) == sorted(promised.splitlines())
+    assert sorted(python(tmp_path / name).splitlines()) == sorted(text.splitlines())
 
 
 def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
@@ -74,7 +94,9 @@ def test_the_stream_guide_runs_as_printed(tmp_path: Path) -> None:
     serve = [re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", word) for word in serve]
     content = bytes(range(256)) * 40_000
     (tmp_path / send[2]).write_bytes(content)
-    gateway = subprocess.Popen([FRAMEHUB, *serve[1:]], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    gateway = subprocess.Popen(
+        [FRAMEHUB, *serve[1:], *ANY_PORTS], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert gateway.stdout is not None
         assert gateway.stdout.readline().startswith("ready")
@@ -110,9 +132,62 @@ def test_the_transports_guide_prints_what_it_says(tmp_path: Path) -> None:
     certificate.private_key_pem.write_to_path(tmp_path / "server.key")
     programs, promises = blocks(page, "python"), blocks(page, "text")
     assert len(programs) == len(promises) == 3
-    for (name, body), (_, promised) in zip(programs, promises, strict=True):
+    for (name, body), (_, text) in zip(programs, promises, strict=True):
         (tmp_path / name).write_text(body)
-        assert python(tmp_path / name) == promised
+        assert python(tmp_path / name) == text
+
+
+def test_the_guide_of_functions_runs_as_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs/guides/call-functions.md").read_text()
+    ports = dict(zip(("7400", "7402", "7403"), map(str, free_ports(3)), strict=True))
+    page = re.sub("|".join(f"(?<=127.0.0.1:){port}" for port in ports), lambda found: ports[found[0]], page)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "FRAMEHUB_URL": f"ws://127.0.0.1:{ports['7400']}/mfp",
+        "FRAMEHUB_CLIENTS": f"tcp://127.0.0.1:{ports['7402']}",
+        "FRAMEHUB_WORKERS": f"tcp://127.0.0.1:{ports['7403']}",
+    }
+    listen = [
+        word for option, port in zip(OPTIONS, ports.values(), strict=True) for word in (option, HERE + port)
+    ]
+    found = BLOCK.findall(page)
+    started: list[subprocess.Popen[str]] = []
+    seen = 0
+    try:
+        for (language, name, body), (following, _, text) in pairwise(found):
+            if language == "python":
+                (tmp_path / name).write_text(body)
+            if language == "text" or following != "text":
+                continue
+            seen += 1
+            command = f"python {name}\n" if language == "python" else body
+            if command.startswith(("framehub serve", "framehub worker")):
+                words = [FRAMEHUB, *command.split()[1:], *(listen if "serve" in command else ())]
+                process = subprocess.Popen(
+                    words, cwd=tmp_path, env=environment, stdout=PIPE, stderr=DEVNULL, text=True
+                )
+                started.append(process)
+                assert process.stdout is not None
+                said = process.stdout.readline()
+            else:
+                said = subprocess.run(
+                    ["/bin/sh", "-c", command],
+                    cwd=tmp_path,
+                    env=environment,
+                    stdout=PIPE,
+                    stderr=STDOUT,
+                    text=True,
+                    timeout=60,
+                    check=False,
+                ).stdout
+            assert promised(text).fullmatch(said), f"{command}printed:\n{said}instead of:\n{text}"
+    finally:
+        for process in reversed(started):
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=40)
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert seen == 13
 
 
 @pytest.mark.spark
@@ -125,12 +200,12 @@ def test_the_first_endpoint_guide_runs_as_printed(tmp_path: Path) -> None:
     lines = [line for _, body in blocks(page, "sh") for line in body.splitlines()]
     commands = {line.split()[1]: line for line in lines}
     serve = re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", commands["serve"]).split()
-    gateway = subprocess.Popen([FRAMEHUB, *serve[1:]], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    gateway = subprocess.Popen(
+        [FRAMEHUB, *serve[1:], *ANY_PORTS], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert gateway.stdout is not None
-        assert gateway.stdout.readline().startswith(
-            f"ready mfp=ws://127.0.0.1:{port}/mfp journal=journal node="
-        )
+        assert gateway.stdout.readline().startswith(f"ready mfp=ws://127.0.0.1:{port}/mfp clients=")
         said = python(tmp_path / "client.py")
         assert said.startswith("Hello, Ada!\n{'reason': 'tell me your name'}\nTrue, link ")
         link = said.split()[-1]

@@ -18,6 +18,7 @@ import pytest
 Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve: TypeAlias = Callable[..., tuple["subprocess.Popen[str]", str]]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
+FREE = "127.0.0.1:0"
 ENV = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
 
 
@@ -54,7 +55,7 @@ def serving(folder: Path) -> Iterator[Serve]:
 
     def start(*args: str) -> tuple["subprocess.Popen[str]", str]:
         process = subprocess.Popen(
-            [FRAMEHUB, "serve", "--listen", "127.0.0.1:0", *args],
+            [FRAMEHUB, "serve", "--listen", FREE, "--clients", FREE, "--workers", FREE, *args],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -13,23 +13,33 @@ from .conftest import Cli
 def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: Path) -> None:
     done = cli("demo", "--out", "d")
     assert done.returncode == 0, done.stderr
-    for word in ("timeout", "aborted", "disconnected", "error", "ok", "chat", "report.build"):
+    for word in ("timeout", "aborted", "disconnected", "error", "ok", "chat", "report.build", "math.divide"):
         assert word in done.stdout
     assert "Traceback" not in done.stderr
     assert (tmp_path / "d" / "tables" / "report.html").stat().st_size > 100_000
 
     offered = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  framehub ")]
-    assert len(offered) == 5
-    for command in offered[:4]:
+    after = [command for command in offered if command[0] in ("story", "journal")]
+    assert len(after) == 5
+    for command in after:
         again = cli(*command)
         assert again.returncode == 0, again.stderr
         assert again.stdout
+    assert ["ls"] in offered
+    assert ["call", "math.factor", "360"] in offered
 
-    story = json.loads(cli(*offered[0], "--json").stdout)
+    story = json.loads(cli(*after[0], "--json").stdout)
     assert story["exchanges"]["outcome"] == "timeout"
     assert story["exchanges"]["exchange"] == story["exchange"]
     assert [message["kind"] for message in story["messages"]] == ["request"]
     assert [frame["kind"] for frame in story["frames"]] == ["request", "service"]
+
+    call = json.loads(cli(*after[1], "--json").stdout)
+    assert [frame["kind"] for frame in call["frames"]] == ["request", "response"]
+    assert len(call["children"]) == 1
+    kinds = [row["kind"] for row in call["everything"]]
+    assert (kinds[0], kinds[-1]) == ("request", "response")
+    assert (kinds.count("query"), kinds.count("result")) == (2, 2)  # at the caller's side, at the worker's
 
     refused = cli("demo", "--out", ".")
     assert refused.returncode == 1

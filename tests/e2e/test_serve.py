@@ -95,6 +95,9 @@ async def test_a_killed_gateway_loses_nothing_that_was_durable_and_starts_again(
         (["--app", "framehub.gateway.sample:nothing"], "it has endpoints"),
         (["--listen", "0.0.0.0:0"], "--allow-anonymous"),
         (["--listen", "here"], "want HOST:PORT"),
+        (["--clients", "off"], "go together"),
+        (["--clients", "0.0.0.0:0"], "--curve-key"),
+        (["--workers", "here"], "want HOST:PORT"),
         (["--journal", "/proc/nowhere"], "/proc/nowhere"),
     ],
 )

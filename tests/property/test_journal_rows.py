@@ -34,6 +34,7 @@ values = st.fixed_dictionaries(
         "key": wide,
         "code": short,
         "query": st.none() | st.binary(max_size=8),
+        "coder": texts,
         "bytes": st.integers(0, 2**31 - 1),
         "payload_at": optional,
         "payload_bytes": optional,
@@ -46,6 +47,7 @@ values = st.fixed_dictionaries(
         "raw": st.none() | st.binary(max_size=300),
     }
 )
+TEXTS = ("endpoint", "query", "error", "refused", "raw", "coder")
 NUMBERS = ("head", "id", "ref", "key", "code", "bytes", "payload_at", "payload_bytes", "files")
 
 
@@ -69,7 +71,7 @@ def pack(value: dict[str, object]) -> Row:
         value["parent"] or NO_ID,
         RECORDED.index(str(value["recorded"])),
     )
-    return Row(fixed, *(value[name] for name in ("endpoint", "query", "error", "refused", "raw")))  # type: ignore[arg-type]
+    return Row(fixed, *(value[name] for name in TEXTS))  # type: ignore[arg-type]
 
 
 @given(st.lists(values, max_size=30))

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from framehub.journal import reader
 from framehub.journal.generate import generate
-from framehub.journal.record import ROW_SCHEMA
+from framehub.journal.record import ROW_SCHEMA, to_batch
+from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
 from framehub.pipeline import session
 from framehub.pipeline.schemas import journal_schema
 
@@ -97,6 +98,23 @@ def with_envelope(kind: str, payload: bytes | str | dict[str, Any], **fields: An
 @pytest.fixture(scope="session")
 def envelope() -> Callable[..., Row]:
     return with_envelope
+
+
+def rpc_row(way: str, *parts: bytes | str, peer: str = "", **labels: Any) -> Row:
+    """A message of functions as the proxy's tap writes it; ``way`` is "in" or "out", the type comes first."""
+    made = RpcRows()
+    whole = [part.encode() if isinstance(part, str) else part for part in parts]
+    side: Side = "worker" if peer.startswith("worker") else "client"
+    identity = (peer or side).encode()
+    link = labels.pop("link", None) or made.link_of(side, identity)
+    direction = OUT if way == "out" else IN
+    (row,) = to_batch([made.row((0, 0), direction, identity, whole, link=link, **labels)]).to_pylist()
+    return {name: value for name, value in row.items() if name not in ("time_ns", "mono_ns")}
+
+
+@pytest.fixture(scope="session")
+def rpc() -> Callable[..., Row]:
+    return rpc_row
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from framehub.cli.main import run as framehub
 from framehub.errors import JournalError, PipelineError
 from framehub.journal.generate import generate
+from framehub.journal.rpc_rows import IN, OUT, RpcRows
 from framehub.journal.writer import JournalWriter
 from framehub.pipeline import exchanges, frames, messages, read_journal
 from framehub.pipeline.run import STAGES, run
@@ -101,6 +102,23 @@ def test_an_empty_journal_gives_empty_tables_and_a_report(spark: SparkSession, t
         assert shape(table.schema) == shape(schema)
         assert ds.dataset(tmp_path / "out" / "current" / name, format="parquet").count_rows() == 0
     assert "no frames yet" in write_report(tmp_path / "out").read_text()
+
+
+def test_calls_of_functions_reach_the_tables_and_the_report(spark: SparkSession, tmp_path: Path) -> None:
+    rows, wid = RpcRows(), b"w" * 16
+    about: dict[str, Any] = {"link": bytes(8), "exchange": wid, "function": "add", "coder": "json"}
+    at = iter((1_780_000_000_000_000_000 + n * 1_000_000, n * 1_000_000) for n in range(9))
+    with JournalWriter(tmp_path / "journal", node="one") as writer:
+        writer.append(rows.row(next(at), IN, b"c", [b"QUERY", b"1", b'["<b>",2]', b"add"], **about))
+        writer.append(rows.row(next(at), OUT, b"w", [b"QUERY", wid, b'["<b>",2]', b"add"], **about))
+        writer.append(rows.row(next(at), IN, b"w", [b"RESPONSE_RESULT", wid, b"3"], **about))
+        writer.append(rows.row(next(at), OUT, b"c", [b"RESPONSE_RESULT", b"1", b"3"], **about))
+        writer.append(rows.row(next(at), IN, b"w", [b"HEART_BEAT"], link=bytes(8)))
+    result = run(tmp_path / "journal", tmp_path / "out", spark=spark)
+    assert result.rows == {"frames": 5, "messages": 2, "exchanges": 1}
+    page = write_report(tmp_path / "out").read_text()
+    assert '<td data-name="endpoint or function">add()</td>' in page
+    assert "[&quot;&lt;b&gt;&quot;,2]" in page
 
 
 def test_damage_is_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``framehub demo``: a gateway, some traffic, the pipeline, and what came of it."""
+"""``framehub demo``: a gateway, a worker, some traffic, the pipeline, and what came of it."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pyarrow.dataset as ds
@@ -18,37 +18,67 @@ from rich.console import Console
 from rich.table import Table
 
 from framehub.errors import FramehubError
+from framehub.gateway.function_traffic import drive_functions
+from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_WORKERS
 from framehub.gateway.traffic import drive
 
 MARKER = ".framehub-demo"
-PORT = 7400
+PORTS = {"listen": DEFAULT_LISTEN, "clients": DEFAULT_CLIENTS, "workers": DEFAULT_WORKERS}
+FUNCTIONS = "framehub.gateway.sample_functions:worker"
+
+
+class Places(NamedTuple):
+    """Where the gateway listens: MFP, callers of functions, workers."""
+
+    mfp: str
+    clients: str
+    workers: str
+
+
+class Links(NamedTuple):
+    """Connections of the traffic, to tell stories of."""
+
+    endpoints: str
+    functions: str
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Leave the gateway up until Ctrl-C.")
+@click.option("--keep", is_flag=True, help="Leave gateway and worker up until Ctrl-C.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out/demo"),
               show_default=True, metavar="DIR", help="Where the journal, tables and report go.")  # fmt: skip
 def demo(keep: bool, out: Path) -> None:
-    """Start a gateway, send it traffic, turn its journal into tables and a report."""
+    """Start a gateway and a worker, send traffic, turn the journal into tables and a report."""
     say = Console(stderr=True, highlight=False)
     _clear(out)
     journal, tables = out / "journal", out / "tables"
     say.print("[bold]1[/] gateway: ", end="")
-    gateway, url = _start(journal)
+    gateway, places = _gateway(journal)
+    started = [gateway]
     try:
-        say.print(f"{url}, journal in {journal}")
-        say.print("[bold]2[/] traffic: ", end="")
-        seen, link = asyncio.run(drive(url))
-        say.print(", ".join(f"{count} {what}" for what, count in sorted(seen.items())))
+        say.print(f"{places.mfp}, functions at {places.clients}, journal in {journal}")
+        say.print("[bold]2[/] worker: ", end="")
+        worker, functions = _worker(out, places.workers)
+        started.append(worker)
+        say.print(functions)
+        say.print("[bold]3[/] traffic: ", end="")
+        seen, link = asyncio.run(drive(places.mfp))
+        say.print(_counted(seen))
+        say.print("[bold]4[/] function calls: ", end="")
+        seen, calls = asyncio.run(drive_functions(places.mfp, places.clients))
+        say.print(_counted(seen))
         if not keep:
-            _stop(gateway)
+            _stop(started)
         report = _pipeline(journal, tables, say)
-        _print_results(journal, tables, report, link)
+        _print_results(journal, tables, report, Links(link, calls))
+        _print_commands(places, report, keep=keep)
         if keep:
-            _wait(gateway, url, report, say)
+            _wait(gateway, say)
     finally:
-        if gateway.poll() is None:
-            _stop(gateway)
+        _stop(started)
+
+
+def _counted(seen: Counter[str]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(seen.items()))
 
 
 def _clear(out: Path) -> None:
@@ -61,40 +91,71 @@ def _clear(out: Path) -> None:
     (out / MARKER).touch()
 
 
-def _start(journal: Path) -> tuple["subprocess.Popen[str]", str]:
+def _gateway(journal: Path) -> tuple["subprocess.Popen[str]", Places]:
     """A gateway in a process of its own, and where it listens."""
-    command = [sys.executable, "-m", "framehub", "serve", "--app", "framehub.gateway.sample:endpoints"]
-    command += ["--listen", f"127.0.0.1:{_free_port()}", "--journal", str(journal), "--node", "demo"]
-    # Its log goes to a file: the sample has a handler that fails on purpose.
-    with (journal.parent / "gateway.log").open("w") as log:
-        gateway = subprocess.Popen(  # noqa: S603
-            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+    command = [
+        "serve",
+        "--app",
+        "framehub.gateway.sample:endpoints",
+        "--journal",
+        str(journal),
+        "--node",
+        "demo",
+    ]
+    for option, usual in PORTS.items():
+        command += [f"--{option}", _free(usual)]
+    gateway, line = _start("gateway", command, journal.parent)
+    told = dict(word.split("=", 1) for word in line.split()[1:])
+    return gateway, Places(told["mfp"], told["clients"], told["workers"])
+
+
+def _worker(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
+    """A worker with the sample functions, and their names."""
+    command = ["worker", FUNCTIONS, "--processes", "2", "--connect", address]
+    worker, line = _start("worker", command, out)
+    return worker, dict(word.split("=", 1) for word in line.split()[1:])["functions"].replace(",", ", ")
+
+
+def _start(name: str, command: list[str], out: Path) -> tuple["subprocess.Popen[str]", str]:
+    """A process of ours, and the line with which it said that it is ready."""
+    # Its log goes to a file: the sample has handlers that fail on purpose.
+    path = out / f"{name}.log"
+    with path.open("w") as log:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "framehub", *command],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
         )
-    assert gateway.stdout is not None
-    line = gateway.stdout.readline()
+    assert process.stdout is not None
+    line = process.stdout.readline()
     if not line.startswith("ready"):
-        gateway.wait()
-        raise FramehubError(
-            f"the gateway did not start: {(journal.parent / 'gateway.log').read_text().strip()}"
-        )
-    return gateway, next(word.removeprefix("mfp=") for word in line.split() if word.startswith("mfp="))
+        process.wait()
+        raise FramehubError(f"the {name} did not start: {path.read_text().strip()}")
+    return process, line
 
 
-def _free_port() -> int:
-    """The usual port where it is free, else any."""
+def _free(usual: str) -> str:
+    """The usual address where it is free, else any port."""
+    host, _, port = usual.partition(":")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", PORT))
+            probe.bind((host, int(port)))
         except OSError:
-            return 0
-    return PORT
+            return f"{host}:0"
+    return usual
 
 
-def _stop(gateway: "subprocess.Popen[str]") -> None:
-    gateway.send_signal(signal.SIGTERM)
-    if gateway.wait(timeout=30) != 0:
-        raise FramehubError(f"the gateway ended with exit code {gateway.returncode}")
+def _stop(started: "list[subprocess.Popen[str]]") -> None:
+    """End what is up, the worker before the gateway."""
+    while started:
+        process = started.pop()
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        if process.wait(timeout=30) != 0:
+            raise FramehubError(f"a process of the demo ended with exit code {process.returncode}")
 
 
 def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
@@ -103,15 +164,15 @@ def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
     from framehub.report.page import write_report
 
     with say.status("starting") as status:
-        result = run(journal, tables, progress=lambda step: status.update(f"3 pipeline: {step}"))
+        result = run(journal, tables, progress=lambda step: status.update(f"5 pipeline: {step}"))
     counts = ", ".join(f"{rows} {name}" for name, rows in result.rows.items())
-    say.print(f"[bold]3[/] pipeline: {counts}, in {result.seconds:.0f} s")
+    say.print(f"[bold]5[/] pipeline: {counts}, in {result.seconds:.0f} s")
     report = write_report(tables)
-    say.print(f"[bold]4[/] report: {report}\n")
+    say.print(f"[bold]6[/] report: {report}\n")
     return report
 
 
-def _print_results(journal: Path, tables: Path, report: Path, link: str) -> None:
+def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> None:
     """What happened, as a table, and what to try next."""
     rows = ds.dataset(tables / "current" / "exchanges", format="parquet", partitioning="hive").to_table()
     exchanges: list[dict[str, Any]] = rows.to_pylist()
@@ -119,7 +180,7 @@ def _print_results(journal: Path, tables: Path, report: Path, link: str) -> None
     for row in exchanges:
         counts[row["endpoint"] or "-", row["kind"], row["outcome"]] += 1
     outcomes = sorted({outcome for _, _, outcome in counts})
-    table = Table(title="exchanges, by endpoint and outcome", title_justify="left")
+    table = Table(title="exchanges, by endpoint or function and outcome", title_justify="left")
     table.add_column("endpoint")
     table.add_column("kind")
     for outcome in outcomes:
@@ -135,7 +196,8 @@ def _print_results(journal: Path, tables: Path, report: Path, link: str) -> None
     click.echo("\nwhat to try next:")
     for line in (
         f"{program} story {timed_out} {where}",
-        f"{program} story {link}:2 {where}",
+        f"{program} story {links.functions}:2 {where}",
+        f"{program} story {links.endpoints}:2 {where}",
         f"{program} journal cat {shlex.quote(str(journal))} --limit 20",
         f"{program} journal check {shlex.quote(str(journal))}",
         f"{program} pipeline run {shlex.quote(str(journal))} {shlex.quote(str(tables))}",
@@ -143,18 +205,33 @@ def _print_results(journal: Path, tables: Path, report: Path, link: str) -> None
         click.echo(f"  {line}")
 
 
-def _wait(gateway: "subprocess.Popen[str]", url: str, report: Path, say: Console) -> None:
+def _print_commands(places: Places, report: Path, *, keep: bool) -> None:
+    """What to try while the gateway is up."""
     program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
     hello = shlex.quote('{"room": "lobby", "text": "hi"}')
     file = shlex.quote(str(report))
-    click.echo(f"\nthe gateway stays up at {url}; Ctrl-C ends it. From another terminal:")
+    proxy = "" if places.clients == f"tcp://{DEFAULT_CLIENTS}" else f" --connect {places.clients}"
+    url = "" if places.mfp == f"ws://{DEFAULT_LISTEN}/mfp" else f" --url {places.mfp}"
+    if keep:
+        click.echo(f"\nthe gateway stays up at {places.mfp}; Ctrl-C ends it. From another terminal:")
+    else:
+        proxy = url = ""
+        click.echo(f"\nand with `{program} demo --keep`, from another terminal:")
     for line in (
-        f"{program} request chat {hello} --url {url}",
-        f"{program} request files.store --file {file} --out received --url {url}",
-        f"{program} stream files.upload --file {file} --wait upload.done --url {url}",
-        f"{program} ping --count 5 --url {url}",
+        f"{program} ls{proxy}",
+        f"{program} describe math.divide{proxy}",
+        f"{program} call math.factor 360{proxy}",
+        f"{program} call files.sum --file {file} --out received{proxy}",
+        f"{program} request math.factor 360{url}",
+        f"{program} request chat {hello}{url}",
+        f"{program} request files.store --file {file} --out received{url}",
+        f"{program} stream files.upload --file {file} --wait upload.done{url}",
+        f"{program} ping --count 5{url}",
     ):
         click.echo(f"  {line}")
+
+
+def _wait(gateway: "subprocess.Popen[str]", say: Console) -> None:
     try:
         gateway.wait()
     except KeyboardInterrupt:

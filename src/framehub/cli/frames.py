@@ -8,11 +8,15 @@ from typing import Any
 import click
 
 from framehub.cli.rows import printable
+from framehub.codes import Message
 from framehub.errors import LocalProtocolError, MalformedFrame
+from framehub.journal.rpc_rows import PAYLOADS, split
 from framehub.mfp import codec, envelope, plain
 from framehub.mfp.checksum import ALGORITHMS, MODES, Checksums
 from framehub.mfp.envelope import BadEnvelope
 from framehub.mfp.frames import BinaryFrame, Frame, ServiceFrame
+from framehub.rpc import messages
+from framehub.rpc.messages import TYPES
 
 checksum_options = [
     click.option(
@@ -41,7 +45,7 @@ def _with_checksums(command: Any) -> Any:
 
 @click.group()
 def decode() -> None:
-    """Explain one frame, field by field."""
+    """Explain one frame or message, field by field."""
 
 
 @click.group()
@@ -61,10 +65,7 @@ def decode_mfp(frame: str, as_json: bool, mode: Any, algorithm: Any) -> None:
     checksums = Checksums(mode, algorithm)
     failed = False
     for number, text in _inputs(frame):
-        try:
-            data = bytes.fromhex(text)
-        except ValueError:
-            raise click.UsageError(f"{number}not hex: {text[:40]!r}") from None
+        data = _hex(number, text)
         try:
             decoded = codec.decode(data, checksums)
         except MalformedFrame as exc:
@@ -78,6 +79,37 @@ def decode_mfp(frame: str, as_json: bool, mode: Any, algorithm: Any) -> None:
         else:
             for line in _explain(decoded, data):
                 click.echo(printable(line))
+    if failed:
+        sys.exit(1)
+
+
+@decode.command("rpc")
+@click.argument("message", metavar="HEX|-")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per message.")
+def decode_rpc(message: str, as_json: bool) -> None:
+    """Explain a message of remote functions given as HEX; - reads one per line from stdin.
+
+    The HEX is that of `raw` in a journal: every part after its length in 4 bytes, with the identity of the
+    peer first, or without. Exits with 1 and the reason if it is malformed.
+    """
+    failed = False
+    for number, text in _inputs(message):
+        data = _hex(number, text)
+        try:
+            identity, ways, parts = _message(data)
+        except MalformedFrame as exc:
+            failed = True
+            click.echo(printable(f"{number}malformed: {exc}"), err=True)
+            if as_json:
+                click.echo(json.dumps({"malformed": {"reason": exc.reason, "offset": exc.offset}}))
+            continue
+        said = messages.explain(ways[0], parts)
+        if as_json:
+            whose = {} if identity is None else {"identity": identity.hex()}
+            click.echo(json.dumps({**whose, **said, "ways": [way.value for way in ways]}))
+            continue
+        for line in _explain_message(identity, ways, parts, len(data)):
+            click.echo(printable(line))
     if failed:
         sys.exit(1)
 
@@ -106,6 +138,51 @@ def _inputs(argument: str) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
             yield f"line {number}: ", line.strip()
+
+
+def _hex(number: str, text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise click.UsageError(f"{number}not hex: {text[:40]!r}") from None
+
+
+def _message(data: bytes) -> tuple[bytes | None, list[messages.Way], list[bytes]]:
+    """Whose identity stands first, if one does; which ways the message may go; its parts."""
+    parts = split(data)
+    identity = None
+    type_ = messages.type_of(parts)
+    if type_ is None and messages.type_of(parts[1:]) is not None:
+        identity, *parts = parts
+        type_ = messages.type_of(parts)
+    at = 0 if identity is None else 4 + len(identity)
+    if type_ is None:
+        raise MalformedFrame("none of the first two parts names a type of message", offset=at)
+    ways = [way for way in messages.Way if type_ in messages.FIELDS[way]]
+    reasons = [messages.fault(way, parts) for way in ways]
+    if all(reasons):
+        raise MalformedFrame(str(reasons[0]), offset=at)
+    return identity, [way for way, reason in zip(ways, reasons, strict=True) if not reason], parts
+
+
+def _explain_message(
+    identity: bytes | None, ways: list[messages.Way], parts: list[bytes], size: int
+) -> Iterator[str]:
+    """A message for people: one part a line."""
+    type_ = TYPES[parts[0]]
+    many = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+    yield f"{type_} message, {many}, {size} bytes with their lengths"
+    yield f"  {'from':<16}{' or '.join(way.value.replace('-', ' to ') for way in ways)}"
+    if identity is not None:
+        yield f"  {'identity':<16}{identity.hex()}"
+    if type_ is Message.WORKER_REGISTER:
+        for function, argument, result in messages.functions_of(parts):
+            yield f"  {'function':<16}{function.decode()}: {argument.decode()} -> {result.decode()}"
+        return
+    for field, part in zip(messages.FIELDS[ways[0]][type_], parts[1:], strict=True):
+        is_long = field in PAYLOADS and field != "reason"
+        shown = part.hex() if field == "id" else _preview(part) if is_long else part.decode()
+        yield f"  {field.replace('_', ' '):<16}{shown}"
 
 
 def _explain(frame: Frame, data: bytes) -> Iterator[str]:  # noqa: PLR0912

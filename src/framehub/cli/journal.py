@@ -85,7 +85,8 @@ def _show_report(report: reader.CheckReport) -> None:
 def cat(directory: Path, as_json: bool, limit: int | None, exchange: str | None) -> None:
     """Print every row, oldest first.
 
-    With --json, one object per row; binary columns in hex.
+    With --json, one object per row; binary columns in hex, and a message of remote functions once more as
+    `message`, its parts by name.
     """
     found = (row for batch in reader.read(directory, on_damage=_warn) for row in batch.to_pylist())
     if exchange is not None:

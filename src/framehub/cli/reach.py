@@ -1,7 +1,8 @@
-"""What ``request``, ``stream`` and ``ping`` have in common: where to connect, and what they are given."""
+"""What ``request``, ``call`` and their like have in common: where to connect, and what they are given."""
 
 import json
 import os
+import re
 import select
 import stat
 import sys
@@ -22,6 +23,17 @@ DEFAULT_URL = "ws://127.0.0.1:7400/mfp"
 STDIN = "-"
 _LOOK_MS = 200
 """How often a read that waits for input looks whether it is still wanted."""
+
+
+_NEGATIVE = re.compile(r"-\d[\d.eE+-]*")
+
+
+class JsonCommand(click.Command):
+    """A command that is given JSON: ``-3`` is a number, and no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A space before a number changes nothing in JSON, but tells it from an option."""
+        return super().parse_args(ctx, [f" {arg}" if _NEGATIVE.fullmatch(arg) else arg for arg in args])
 
 
 class BadInput(click.ClickException):

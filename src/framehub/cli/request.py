@@ -2,18 +2,19 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from framehub.cli.progress import sized
+from framehub.cli.attached import keyed, listed, show
 from framehub.cli.reach import (
     STDIN,
     BadInput,
     Input,
+    JsonCommand,
     as_text,
     connection,
     connection_options,
@@ -26,12 +27,10 @@ from framehub.cli.rows import printable
 from framehub.errors import EndpointError, RequestTimeout
 from framehub.runtime.calls import Reply
 from framehub.runtime.connect import connect
-from framehub.runtime.files import File, write_new
-
-LAST_KEY = 2**32 - 1
+from framehub.runtime.files import File
 
 
-@click.command()
+@click.command(cls=JsonCommand)
 @click.argument("endpoint")
 @click.argument("data", metavar="[JSON|@FILE|-]", required=False)
 @click.option(
@@ -74,15 +73,15 @@ def request(
     as JSON. Its files are listed on stderr and saved only with --out, never under a name that the other side
     chose. Exits with 1 if the answer is an error.
     """
-    keyed = list(_keyed(files))
-    if [data, *(path for _, path in keyed)].count(STDIN) > 1:
+    paths = list(keyed(files))
+    if [data, *(path for _, path in paths)].count(STDIN) > 1:
         raise BadInput("stdin can be used only once: for the data, or for one file")
     value = parse(data)
     where = connection(url, checksum, token_file)
     with ExitStack() as stack:
         attached = {
             key: File(Path(path) if is_regular(path) else Input(stack.enter_context(open_input(path))))
-            for key, path in keyed
+            for key, path in paths
         }
         run(_request(where, endpoint, value, attached, timeout=timeout, out=out, as_json=as_json))
 
@@ -118,60 +117,15 @@ async def _request(
         raise click.ClickException(f"{endpoint} answered with an error: {_error(reply.error)}")
 
 
-def _keyed(files: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Each file's key and path; those without a key get the smallest numbers that are free."""
-    taken: set[int] = set()
-    split = []
-    for text in files:
-        key, equals, path = text.partition("=")
-        if equals and key.isascii() and key.isdigit():
-            if int(key) in taken or int(key) > LAST_KEY:
-                raise BadInput(f"--file {text}: key {key} is {'taken' if int(key) in taken else 'too big'}")
-            if not path:
-                raise BadInput(f"--file {text}: want a path after the key")
-            taken.add(int(key))
-            split.append((int(key), path))
-        else:
-            split.append((-1, text))
-    free = (number for number in range(len(files) + len(taken)) if number not in taken)
-    for number, path in split:
-        yield next(free) if number < 0 else number, path
-
-
 def _print_data(reply: Reply, out: Path | None) -> None:
     if not reply.is_error:
         click.echo(as_text(reply.data, indent=2))
-    for key, file in reply.files.items():
-        about = f"file {key}: {printable(file.name) or '(no name)'}"
-        about += f" ({printable(file.type)})" if file.type else ""
-        about += f", {sized(len(file.data))}"
-        if out is not None:
-            about += f", saved as {_save(file, key, out)}"
-        click.echo(about, err=True)
+    show(reply.files, out)
 
 
 def _print_object(reply: Reply, out: Path | None) -> None:
-    files: list[dict[str, Any]] = []
-    for key, file in reply.files.items():
-        files.append({"key": key, "name": file.name, "type": file.type, "bytes": len(file.data)})
-        if out is not None:
-            files[-1]["path"] = str(_save(file, key, out))
     said = {"error": reply.error} if reply.is_error else {"data": reply.data}
-    click.echo(as_text({**said, "files": files}))
-
-
-def _save(file: File, key: int, out: Path) -> Path:
-    """Save under a name of our own that is free."""
-    out.mkdir(exist_ok=True)
-    number = 0
-    while True:
-        path = out / (f"file-{key}-{number}" if number else f"file-{key}")
-        try:
-            write_new(path, file.data)
-        except FileExistsError:
-            number += 1
-        else:
-            return path
+    click.echo(as_text({**said, "files": listed(reply.files, out)}))
 
 
 def _error(value: Any) -> str:

@@ -10,8 +10,11 @@ import uvloop
 
 from framehub.errors import FramehubError
 from framehub.gateway.gateway import Gateway
-from framehub.gateway.settings import DEFAULT_LISTEN, GatewaySettings
+from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_WORKERS, GatewaySettings
 from framehub.mfp.settings import Settings
+
+OFF = "off"
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -19,6 +22,14 @@ from framehub.mfp.settings import Settings
 @click.option(
     "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="0 = a free port."
 )
+@click.option(
+    "--clients", default=DEFAULT_CLIENTS, show_default=True, metavar="HOST:PORT",
+    help="Where programs call remote functions; off: no remote functions.",
+)  # fmt: skip
+@click.option(
+    "--workers", default=DEFAULT_WORKERS, show_default=True, metavar="HOST:PORT",
+    help="Where workers offer functions; off: no remote functions.",
+)  # fmt: skip
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), default=Path("journal"),
               show_default=True, metavar="DIR", help="Where every frame is recorded.")  # fmt: skip
 @click.option("--no-journal", is_flag=True, help="Record nothing.")
@@ -34,16 +45,26 @@ from framehub.mfp.settings import Settings
     metavar="SECONDS",
     help="When a request without an answer is given up.",
 )
+@click.option(
+    "--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key, for clients and workers."
+)
+@click.option("--client-keys", type=_FILE, metavar="FILE", help="Public keys of clients, one a line.")
+@click.option("--worker-keys", type=_FILE, metavar="FILE", help="Public keys of workers, one a line.")
 @click.option("--allow-anonymous", is_flag=True, help="Let anybody connect when not on loopback.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
 def serve(
     app: str | None,
     listen: str,
+    clients: str,
+    workers: str,
     journal: Path,
     no_journal: bool,
     node: str | None,
     origins: tuple[str, ...],
     request_timeout: float,
+    curve_key: Path | None,
+    client_keys: Path | None,
+    worker_keys: Path | None,
     allow_anonymous: bool,
     verbose: bool,
 ) -> None:
@@ -58,6 +79,11 @@ def serve(
     settings = GatewaySettings(
         app=app,
         listen=listen,
+        clients=None if clients == OFF else clients,
+        workers=None if workers == OFF else workers,
+        curve_key=curve_key,
+        client_keys=client_keys,
+        worker_keys=worker_keys,
         journal=None if no_journal else journal,
         node=node,
         origins=origins,

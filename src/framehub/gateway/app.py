@@ -1,12 +1,16 @@
-"""Find the ``Endpoints`` that ``--app MODULE:NAME`` names."""
+"""Find what ``MODULE:NAME`` on a command line means: the ``Endpoints`` of an app, a ``Worker``."""
 
 import importlib
 import sys
 import traceback
 from pathlib import Path
+from typing import TypeVar
 
-from framehub.errors import ConfigError
+from framehub.errors import ConfigError, FramehubError
 from framehub.runtime.endpoints import Endpoints
+
+_T = TypeVar("_T")
+_HERE = str(Path(__file__).parents[1])
 
 
 def load_app(name: str) -> Endpoints:
@@ -15,34 +19,51 @@ def load_app(name: str) -> Endpoints:
     Raises:
         ConfigError: what is missing, or where the module itself failed.
     """
+    return load(name, Endpoints, what="app", example="myapp:endpoints")
+
+
+def load(name: str, kind: type[_T], *, what: str, example: str) -> _T:
+    """The same for a ``what`` of any ``kind``.
+
+    Raises:
+        ConfigError: what is missing, or where the module itself failed.
+    """
     module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
-        raise ConfigError(f"app {name!r}: want MODULE:NAME, like myapp:endpoints")
+    if not colon or not module_name or not attribute or module_name.endswith(".py"):
+        raise ConfigError(f"{what} {name!r}: want MODULE:NAME, like {example}")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as exc:
         if exc.name == module_name or module_name.startswith(f"{exc.name}."):
-            raise ConfigError(f"app {name!r}: no module {exc.name!r} here or installed") from exc
-        raise ConfigError(f"app {name!r}: it needs {exc.name!r}, which is not installed") from exc
+            raise ConfigError(f"{what} {name!r}: no module {exc.name!r} here or installed") from exc
+        raise ConfigError(f"{what} {name!r}: it needs {exc.name!r}, which is not installed") from exc
     except Exception as exc:
-        raise ConfigError(f"app {name!r}: its module fails at {_where(exc)}: {exc!r}") from exc
-    app = getattr(module, attribute, None)
-    if app is None:
-        raise ConfigError(f"app {name!r}: module {module_name!r} has no {attribute!r}{_hint(module)}")
-    if not isinstance(app, Endpoints):
-        raise ConfigError(f"app {name!r}: {attribute!r} is a {type(app).__name__}, not framehub.Endpoints")
-    return app
+        why = str(exc) if isinstance(exc, FramehubError) else repr(exc)
+        raise ConfigError(f"{what} {name!r}: its module fails at {_where(exc)}: {why}") from exc
+    found = getattr(module, attribute, None)
+    if found is None:
+        raise ConfigError(
+            f"{what} {name!r}: module {module_name!r} has no {attribute!r}{_hint(module, kind)}"
+        )
+    if not isinstance(found, kind):
+        wanted = f"framehub.{kind.__name__}"
+        raise ConfigError(f"{what} {name!r}: {attribute!r} is a {type(found).__name__}, not {wanted}")
+    return found
 
 
 def _where(exc: Exception) -> str:
     if isinstance(exc, SyntaxError):
         return f"{exc.filename}:{exc.lineno}"
-    last = traceback.extract_tb(exc.__traceback__)[-1]
+    frames = list(traceback.extract_tb(exc.__traceback__))
+    # What we refuse is a mistake of the line that asked us.
+    if isinstance(exc, FramehubError):
+        frames = [frame for frame in frames if not frame.filename.startswith((_HERE, "<"))] or frames
+    last = frames[-1]
     return f"{last.filename}:{last.lineno}"
 
 
-def _hint(module: object) -> str:
-    found = [name for name, value in vars(module).items() if isinstance(value, Endpoints)]
+def _hint(module: object, kind: type) -> str:
+    found = [name for name, value in vars(module).items() if isinstance(value, kind)]
     return f"; it has {', '.join(found)}" if found else ""

@@ -1,4 +1,4 @@
-"""The gateway: the listener, the app and the journal as one running thing."""
+"""The gateway: the listener, the app, remote functions and the journal as one running thing."""
 
 import asyncio
 import logging
@@ -7,14 +7,23 @@ from types import TracebackType
 
 from framehub.errors import FramehubError, JournalError
 from framehub.gateway.app import load_app
+from framehub.gateway.functions import FunctionEndpoints
 from framehub.gateway.settings import GatewaySettings, split_address
 from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
+from framehub.runtime.curve import CurveServer, read_public, read_secret
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.listen import Listener
+from framehub.runtime.rpc_proxy import RpcProxy
+from framehub.runtime.rpc_state import ProxyState
+from framehub.runtime.rpc_tap import RpcTap
 from framehub.runtime.tap import Tap
+from framehub.runtime.zmq_setup import Options
 
 log = logging.getLogger("framehub.gateway")
+
+LARGEST_RECORDED = Options().max_message_bytes + 4 * Options().max_parts
+"""A message of a remote function as the journal holds it: its parts, and a length before each."""
 
 
 class Gateway:
@@ -27,9 +36,10 @@ class Gateway:
         self._stopping = asyncio.Event()
         self._writer: JournalWriter | None = None
         self._listener: Listener | None = None
+        self._functions: RpcProxy | None = None
 
     async def start(self) -> None:
-        """Open the journal, then the listener.
+        """Open the journal, then the sockets of remote functions, then the listener.
 
         Raises:
             FramehubError: what cannot be had; nothing is left behind.
@@ -46,7 +56,7 @@ class Gateway:
             self._writer = JournalWriter(
                 settings.journal,
                 node=settings.node,
-                settings=WriterSettings(frame_limit=settings.mfp.max_frame_bytes),
+                settings=WriterSettings(frame_limit=max(settings.mfp.max_frame_bytes, LARGEST_RECORDED)),
                 on_room=lambda: soon(self._resume),
                 on_failure=lambda error: soon(self._fail, error),
             )
@@ -54,12 +64,35 @@ class Gateway:
             for damage in (*self._writer.recovery.cut, *self._writer.recovery.damages):
                 log.warning("journal: %s", damage)
         try:
+            if settings.clients is not None and settings.workers is not None:
+                self._functions = self._proxy(settings.clients, settings.workers, tap)
+                await self._functions.start()
+                endpoints = FunctionEndpoints(endpoints, self._functions)
             self._listener = self._listen(endpoints, tap)
             await self._listener.start()
         except BaseException:
+            if self._functions and self._functions.is_up:
+                self._functions.close()
             if self._writer:
                 self._writer.close(seal=False)
             raise
+
+    def _proxy(self, clients: str, workers: str, tap: Tap | None) -> RpcProxy:
+        settings = self.settings
+        keys: list[CurveServer | None] = [None, None]
+        if settings.curve_key and settings.client_keys and settings.worker_keys:
+            secret = read_secret(settings.curve_key)
+            keys = [CurveServer(secret, read_public(f)) for f in (settings.client_keys, settings.worker_keys)]
+        return RpcProxy(
+            clients=f"tcp://{clients}",
+            workers=f"tcp://{workers}",
+            settings=settings.rpc,
+            state=ProxyState(settings.journal / "rpc" if settings.journal is not None else None),
+            tap=RpcTap(tap) if tap else None,
+            client_keys=keys[0],
+            worker_keys=keys[1],
+            on_failure=self._fail,
+        )
 
     def _listen(self, endpoints: Endpoints, tap: Tap | None) -> Listener:
         settings = self.settings
@@ -73,7 +106,11 @@ class Gateway:
         """What ``framehub serve`` prints when it can be used."""
         assert self._listener is not None
         recording = f"journal={self.settings.journal} node={self._writer.node.name}" if self._writer else ""
-        return f"ready mfp={self._listener.url} {recording or 'journal=off'}"
+        functions = ""
+        if self._functions:
+            proxy = self._functions
+            functions = f" clients={proxy.clients_address} workers={proxy.workers_address}"
+        return f"ready mfp={self._listener.url}{functions} {recording or 'journal=off'}"
 
     @property
     def url(self) -> str:
@@ -84,7 +121,13 @@ class Gateway:
     @property
     def pending(self) -> int:
         """How much is under way with all clients."""
-        return self._listener.pending if self._listener else 0
+        under_way = self._listener.pending if self._listener else 0
+        return under_way + (self._functions.pending if self._functions else 0)
+
+    @property
+    def functions(self) -> RpcProxy | None:
+        """The proxy of remote functions, where there is one."""
+        return self._functions
 
     def stop(self) -> None:
         """Ask it to end; ``wait`` returns."""
@@ -96,8 +139,17 @@ class Gateway:
 
     async def close(self) -> None:
         """Let what runs finish, say goodbye, make the journal durable and seal it."""
+        drain = 0 if self.failure else self.settings.drain
+        until = asyncio.get_running_loop().time() + drain
+        if self._functions:
+            self._functions.drain()
         if self._listener:
-            await self._listener.close(drain=0 if self.failure else self.settings.drain)
+            await self._listener.close(drain=drain)
+        if self._functions:
+            # Only while stopping, and what is pending changes in many places: look, do not wire.
+            while self._functions.pending and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            self._functions.close()
         if self._writer:
             try:
                 await asyncio.to_thread(self._writer.close)
@@ -118,10 +170,14 @@ class Gateway:
     def _pause(self) -> None:
         if self._listener:
             self._listener.pause()
+        if self._functions:
+            self._functions.pause()
 
     def _resume(self) -> None:
         if self._listener:
             self._listener.resume()
+        if self._functions:
+            self._functions.resume()
 
     def _fail(self, error: JournalError) -> None:
         """The journal cannot be written: nothing may go on unrecorded."""

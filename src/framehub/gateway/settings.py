@@ -5,9 +5,12 @@ from pathlib import Path
 
 from framehub.errors import ConfigError
 from framehub.mfp.settings import Settings
+from framehub.rpc.settings import ProxySettings
 from framehub.runtime.address import is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:7400"
+DEFAULT_CLIENTS = "127.0.0.1:7402"
+DEFAULT_WORKERS = "127.0.0.1:7403"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +19,10 @@ class GatewaySettings:
 
     listen: str = DEFAULT_LISTEN
     """HOST:PORT of the WebSocket listener; port 0 picks a free one."""
+    clients: str | None = DEFAULT_CLIENTS
+    """HOST:PORT for clients of remote functions; None: there are no remote functions."""
+    workers: str | None = DEFAULT_WORKERS
+    """HOST:PORT for workers; None: there are no remote functions."""
     app: str | None = None
     """MODULE:NAME of an ``Endpoints`` object."""
     journal: Path | None = Path("journal")
@@ -28,6 +35,14 @@ class GatewaySettings:
     """Let anybody connect from other machines."""
     drain: float = 10.0
     """Seconds that running requests have to finish when the gateway stops."""
+    curve_key: Path | None = None
+    """File with the secret CURVE key of the sockets for clients and workers."""
+    client_keys: Path | None = None
+    """File with the public keys of clients that may connect, one a line."""
+    worker_keys: Path | None = None
+    """File with the public keys of workers that may connect, one a line."""
+    rpc: ProxySettings = field(default_factory=ProxySettings)
+    """Limits and times of remote functions."""
     mfp: Settings = field(default_factory=Settings)
     """Limits and times of each MFP connection."""
 
@@ -38,8 +53,24 @@ class GatewaySettings:
                 f"listen = {self.listen}: anybody who reaches this address could connect. Listen on"
                 " 127.0.0.1, or say that this is meant (--allow-anonymous)"
             )
+        if (self.clients is None) != (self.workers is None):
+            raise ConfigError("clients and workers of remote functions go together: give both, or none")
+        for name, address in (("clients", self.clients), ("workers", self.workers)):
+            if address is not None:
+                self._check_zeromq(name, address)
         if self.drain < 0:
             raise ConfigError(f"drain must not be below zero, not {self.drain!r}")
+
+    def _check_zeromq(self, name: str, address: str) -> None:
+        host, _ = split_address(address)
+        if self.curve_key is None and not self.allow_anonymous and not is_loopback(host):
+            raise ConfigError(
+                f"{name} = {address}: anybody who reaches this address could connect. Use 127.0.0.1, or CURVE"
+                " keys (--curve-key), or say that this is meant (--allow-anonymous)"
+            )
+        allowed = self.client_keys if name == "clients" else self.worker_keys
+        if (self.curve_key is None) != (allowed is None):
+            raise ConfigError("curve_key, client_keys and worker_keys go together: give all of them, or none")
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -59,6 +59,7 @@ def _plain(row: Row) -> Row:
         query=row.query[:TEXT_LIMIT] if row.query is not None else None,
         error=_text(row.error),
         refused=_text(row.refused),
+        coder=_text(row.coder),
     )
 
 

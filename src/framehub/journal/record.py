@@ -41,6 +41,7 @@ SCHEMA: Final = pa.schema(
         pa.field("key", pa.int64()),
         pa.field("code", pa.int16()),
         pa.field("query", pa.binary()),
+        pa.field("coder", pa.string()),
         # the body
         pa.field("bytes", pa.int32(), nullable=False),
         pa.field("payload_at", pa.int32()),
@@ -79,6 +80,24 @@ KINDS: Final = (
     "refused",
     "link_opened",
     "link_closed",
+    "query",
+    "query_received",
+    "result",
+    "exception",
+    "unknown_function",
+    "response_received",
+    "coders_query",
+    "coders_found",
+    "coders_not_found",
+    "heart_beat",
+    "register",
+    "incompatible",
+    "describe",
+    "functions_query",
+    "functions_list",
+    "cancel",
+    "query_returned",
+    "query_confirmed",
 )
 """Every ``kind``; the position is what a packed row holds. Append only."""
 
@@ -121,7 +140,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "recorded": RECORDED,
 }
 _IDS: Final = ("link", "exchange", "parent")
-_TEXTS: Final = ("endpoint", "query", "error", "refused", "raw")
+_TEXTS: Final = ("endpoint", "query", "error", "refused", "raw", "coder")
 
 
 class Row(NamedTuple):
@@ -133,6 +152,7 @@ class Row(NamedTuple):
     error: str | None = None
     refused: str | None = None
     raw: bytes | None = None
+    coder: str | None = None
 
     @property
     def size(self) -> int:

@@ -176,6 +176,14 @@ class SegmentFile:
         tail = os.pread(self._fd, min(_LEAST_ROW, header.length), end - min(_LEAST_ROW, header.length))
         return header if tail.strip(b"\0") else None
 
+    def end_of_wrong(self, offset: int, header: Header) -> int:
+        """Where an unsound block ends that no sound one follows.
+
+        Its length may be what is wrong: unless a header stands after it, it goes on to the end of the file.
+        """
+        end = offset + HEADER_BYTES + header.length
+        return end if os.pread(self._fd, len(block.MAGIC), end) == block.MAGIC else self.size
+
     def why_bad(self, offset: int) -> str:
         """What is wrong with the bytes there, in words."""
         head = os.pread(self._fd, HEADER_BYTES, offset)
@@ -249,16 +257,16 @@ def _blocks(segment: SegmentFile, start: int = 0, start_seq: int | None = None) 
         if found is None:
             found = segment.resync(offset, after_seq=last)
         if found is None and (whole := segment.whole_but_wrong(offset, after_seq=last)) is not None:
+            after = segment.end_of_wrong(offset, whole)
             yield Damage(
                 segment=name,
                 offset=offset,
-                bytes=HEADER_BYTES + whole.length,
+                bytes=after - offset,
                 after_seq=last,
                 before_seq=whole.last_seq + 1,
                 reason=reason,
             )
-            last = whole.last_seq
-            offset += HEADER_BYTES + whole.length
+            last, offset = whole.last_seq, after
             continue
         if found is None:
             yield Damage(

@@ -71,8 +71,11 @@ def _add(found: Stats, links: set[bytes], batch: pa.RecordBatch) -> None:
     found.first_ns = low if found.first_ns is None else min(found.first_ns, low)
     found.last_ns = high if found.last_ns is None else max(found.last_ns, high)
     links.update(batch.column("link").unique().to_pylist())
-    # The error of a closed link is its reason, in the peer's words: only answers have errors to count.
-    answers = batch.filter(pc.equal(batch.column("kind"), "response"))
+    # The error of a closed link is its reason, in the peer's words: only answers have errors to count, and
+    # those of functions once, where they go out to the client.
+    failed = pc.is_in(batch.column("kind"), pa.array(["exception", "unknown_function"]))
+    told = pc.and_(failed, pc.equal(batch.column("direction"), "out"))
+    answers = batch.filter(pc.or_(pc.equal(batch.column("kind"), "response"), told))
     for name in _LISTED:
         column = (answers if name == "error" else batch).column(name)
         for pair in column.value_counts().to_pylist():

@@ -42,7 +42,8 @@ _LINK: Final = _column("link", _STRING, "the connection, 16 hex digits")
 _PROTOCOL: Final = _column("protocol", _STRING, "mfp, hub or rpc")
 _DIRECTION: Final = _column("direction", _STRING, "in or out, seen from the gateway")
 _USER: Final = _column("user", _INT, "the user of the connection; 0 is anonymous")
-_ENDPOINT: Final = _column("endpoint", _STRING, "the endpoint that its envelope names")
+_ENDPOINT: Final = _column("endpoint", _STRING, "the endpoint that its envelope names, or the function")
+_CODER: Final = _column("coder", _STRING, "how its payload is encoded, on messages of functions")
 _EXCHANGE: Final = _column(
     "exchange", _STRING, "the conversation it belongs to, 32 hex digits; null if unknown"
 )
@@ -70,16 +71,27 @@ FRAMES: Final = StructType(
         _ENDPOINT,
         _column("service", _INT, "the hub service's number"),
         _column("function", _INT, "the hub function's number"),
-        _column("kind", _STRING, "service, message, request, binary, response, or refused"),
+        _column(
+            "kind",
+            _STRING,
+            "service, message, request, binary, response, or refused; of functions: query, result, "
+            "exception, heart_beat, register and the others of spec/journal.md",
+        ),
         _column("head", _SHORT, "the frame's first byte"),
         _column("id", _LONG, "the frame's own id"),
         _column("ref", _LONG, "the id of the frame it refers to"),
         _column("key", _LONG, "the file's key, on a binary frame"),
         _column("code", _SHORT, "of a service frame: 1 ack, 2 timeout, 3 abort, 4 unknown, 7 ping"),
+        _column("query", _STRING, "the query's id on that wire, in hex digits, on messages of functions"),
+        _CODER,
         _column("bytes", _INT, "the size of the whole frame"),
         _column("payload_bytes", _INT, "the size of its payload; null if it has none"),
         _column("files", _INT, "how many files it carries or announces"),
-        _column("error", _STRING, "of a response with an error: the library's code, or application"),
+        _column(
+            "error",
+            _STRING,
+            "of a response or an exception: the library's code, or application; null if none",
+        ),
         _column("refused", _STRING, "why the gateway refused it"),
         _EXCHANGE,
         _PARENT,
@@ -97,19 +109,24 @@ MESSAGES: Final = StructType(
         _LINK,
         _USER,
         _PROTOCOL,
-        _column("kind", _STRING, "message, request or response"),
+        _column("kind", _STRING, "message, request or response; of functions: query, result or exception"),
         _DIRECTION,
         _ENDPOINT,
+        _CODER,
         _column("data", VariantType(), "what was sent; null if nothing was, or it is not readable"),
         _column("json", _STRING, "the same as JSON text, for readers without VARIANT"),
-        _column("error", _STRING, "the error in the answer, as JSON text"),
+        _column("error", _STRING, "the error in the answer, or the exception's text, as JSON text"),
         _column("files", ArrayType(FILE), "the files it carries, announces or names"),
         _EXCHANGE,
         _PARENT,
-        _column("readable", BooleanType(), "whether the payload is an envelope; null if it was not recorded"),
+        _column(
+            "readable",
+            BooleanType(),
+            "whether the payload is an envelope, or what its coder says; null if it was not recorded",
+        ),
     ]
 )
-"""One row per message, request and response that has a payload: what users sent and got."""
+"""One row per message, request and response with a payload, and per argument, result and exception."""
 
 EXCHANGES: Final = StructType(
     [
@@ -119,7 +136,7 @@ EXCHANGES: Final = StructType(
         _PROTOCOL,
         _LINK,
         _USER,
-        _column("kind", _STRING, "message, request, stream or ping; null if its first frame is lost"),
+        _column("kind", _STRING, "message, request, stream, ping or query; null if its first frame is lost"),
         _column("direction", _STRING, "which way its first frame went: in (a peer began it) or out"),
         _ENDPOINT,
         _column("opened", _TIME, "when its first frame was recorded"),
@@ -130,6 +147,11 @@ EXCHANGES: Final = StructType(
         _column(
             "wait_us", _LONG, "microseconds from the opening to the first answer, by the monotonic clock"
         ),
+        _column(
+            "given", _TIME, "of a query: when it was given to a worker, the last time if there were several"
+        ),
+        _column("worker_answered", _TIME, "of a query: when a worker's answer came"),
+        _column("dispatches", _LONG, "of a query: how often it was given to a worker"),
         _column("outcome", _STRING, "ok, error, timeout, aborted, unknown, disconnected or open"),
         _column(
             "code", _STRING, "of an error: the library's code, or application; of a lost link: its close code"
@@ -147,7 +169,7 @@ EXCHANGES: Final = StructType(
         _DATE,
     ]
 )
-"""One row per message, request or ping, with everything that belongs to it counted."""
+"""One row per message, request, ping or query, with everything that belongs to it counted."""
 
 TABLES: Final = {"frames": FRAMES, "messages": MESSAGES, "exchanges": EXCHANGES}
 
@@ -187,9 +209,11 @@ def check(name: str, table: DataFrame) -> DataFrame:
 
 
 _SUMMARIES: Final = {
-    "frames": "One row per frame, also those that were refused. The frame's bytes stay in the journal.",
-    "messages": "One row per message, request and response that has a payload: what users sent and got.",
-    "exchanges": "One row per message, request or ping: its outcome, its times, its frames counted.",
+    "frames": "One row per frame or message of functions, also those that were refused. The bytes stay in "
+    "the journal.",
+    "messages": "One row per message, request and response that has a payload, and per call of a function "
+    "and its answer, as clients see them: what users sent and got.",
+    "exchanges": "One row per message, request, ping or query: its outcome, its times, its frames counted.",
 }
 
 

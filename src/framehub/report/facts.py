@@ -113,8 +113,9 @@ def _exchanges(exchanges: Path) -> Facts:
             zip(names, batch.column("outcome").to_pylist(), strict=True)
         ).items():
             outcomes[name][outcome] += number
-        requests = pc.and_(pc.is_valid(batch.column("wait_us")), pc.equal(batch.column("kind"), "request"))
-        asked = batch.append_column("name", pa.array(names)).filter(requests)
+        asking = pc.is_in(batch.column("kind"), pa.array(["request", "query"]))
+        answered = pc.and_(pc.is_valid(batch.column("wait_us")), asking)
+        asked = batch.append_column("name", pa.array(names)).filter(answered)
         for name in asked.column("name").unique().to_pylist():
             of_it = asked.filter(pc.equal(asked.column("name"), name))
             waits[name].add(of_it.column("wait_us").to_numpy())
@@ -137,9 +138,11 @@ def _exchanges(exchanges: Path) -> Facts:
 
 
 def _names(batch: pa.RecordBatch) -> list[str]:
-    ping = pc.equal(batch.column("kind"), "ping")
-    named = pc.if_else(pc.fill_null(ping, False), "(ping)", pc.fill_null(batch.column("endpoint"), RAW))
-    names: list[str] = named.to_pylist()
+    """What stands for each exchange on the page; a function often has the name of an endpoint too."""
+    kind, name = pc.fill_null(batch.column("kind"), ""), batch.column("endpoint")
+    called = pc.binary_join_element_wise(name, "()", "")
+    cases = pc.make_struct(pc.equal(kind, "ping"), pc.equal(kind, "query"))
+    names: list[str] = pc.fill_null(pc.case_when(cases, "(ping)", called, name), RAW).to_pylist()
     return names
 
 
@@ -187,6 +190,7 @@ def _sample(messages: Path) -> list[Facts]:
         "kind",
         "direction",
         "endpoint",
+        "coder",
         "json",
         "error",
         "files",

@@ -132,7 +132,7 @@ def _table(rows: list[Row], otherwise: str, kind: str = "wide") -> str:
 
 def _wait_row(row: Facts) -> Row:
     quantiles = [(name, _duration(row[name])) for name in ("p50", "p95", "p99", "max")]
-    return [("endpoint", escape(row["endpoint"])), ("answered", f"{row['count']:,}"), *quantiles]
+    return [("endpoint or function", escape(row["endpoint"])), ("answered", f"{row['count']:,}"), *quantiles]
 
 
 def _exchange_row(row: Facts, facts: Facts) -> Row:
@@ -157,7 +157,8 @@ def _message_row(row: Facts) -> Row:
     if row["readable"]:
         said = row["json"] if row["error"] is None else f"error: {row['error']}"
     else:
-        said = "(not recorded)" if row["readable"] is None else "(not an envelope)"
+        unread = f"(not read: {row['coder']})" if row["coder"] else "(not an envelope)"
+        said = "(not recorded)" if row["readable"] is None else unread
     names = ", ".join(str(file["name"] or file["key"]) for file in row["files"] or [])
     return [
         ("time", _moment(row["time"])),

@@ -10,6 +10,7 @@ MODULES = {
     "fine_app": "import framehub\nendpoints = framehub.Endpoints()\nother = 5\n",
     "needs_app": "import not_installed_anywhere\n",
     "broken_app": "\n1 / 0\n",
+    "refused_app": "import framehub\n\nframehub.Settings(max_files=-1)\n",
     "unparsed_app": "def (\n",
 }
 
@@ -34,6 +35,8 @@ def test_an_app_is_found_where_one_stands() -> None:
         ("no_such_app:x", "no module 'no_such_app' here or installed"),
         ("needs_app:x", "it needs 'not_installed_anywhere', which is not installed"),
         ("broken_app:x", "broken_app.py:2: ZeroDivisionError"),
+        ("refused_app:x", "refused_app.py:3: max_files"),
+        ("fine_app.py:endpoints", "want MODULE:NAME"),
         ("unparsed_app:x", "unparsed_app.py:1: SyntaxError"),
         ("fine_app:nothing", "has no 'nothing'; it has endpoints"),
         ("fine_app:other", "'other' is a int, not framehub.Endpoints"),

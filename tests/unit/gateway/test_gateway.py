@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,24 @@ from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.reader import read
 from framehub.runtime.connect import connect
+from framehub.runtime.curve import CurveClient, read_secret, write_keys
+from framehub.runtime.functions import Functions
 
+FREE = "127.0.0.1:0"
 APP = "framehub.gateway.sample:endpoints"
 
 
 def settings(journal: Path | None) -> GatewaySettings:
-    return GatewaySettings(listen="127.0.0.1:0", app=APP, journal=journal, node="here", drain=1)
+    return GatewaySettings(
+        listen=FREE, clients=FREE, workers=FREE, app=APP, journal=journal, node="here", drain=1
+    )
 
 
 async def test_a_gateway_serves_its_app_and_records_it(tmp_path: Path) -> None:
     async with Gateway(settings(tmp_path / "j")) as gateway:
-        assert gateway.ready_line == f"ready mfp={gateway.url} journal={tmp_path / 'j'} node=here"
+        assert gateway.functions is not None
+        places = f"clients={gateway.functions.clients_address} workers={gateway.functions.workers_address}"
+        assert gateway.ready_line == f"ready mfp={gateway.url} {places} journal={tmp_path / 'j'} node=here"
         async with connect(gateway.url) as peer:
             assert (await peer.request("stock.price", "apple")).data == {"item": "apple", "cents": 120}
     kinds = [row["kind"] for batch in read(tmp_path / "j") for row in batch.to_pylist()]
@@ -32,6 +40,29 @@ async def test_a_gateway_can_record_nothing() -> None:
             await peer.ping()
 
 
+async def test_a_gateway_can_do_without_remote_functions() -> None:
+    async with Gateway(replace(settings(None), clients=None, workers=None)) as gateway:
+        assert gateway.functions is None
+        assert gateway.ready_line == f"ready mfp={gateway.url} journal=off"
+
+
+async def test_keys_are_read_from_files(tmp_path: Path) -> None:
+    """[RPC-10.4] [RPC-10.5]"""
+    public = write_keys(tmp_path / "server")
+    (tmp_path / "friends").write_text(f"{public}\n")
+    friends = tmp_path / "friends"
+    keyed = replace(settings(None), curve_key=tmp_path / "server", client_keys=friends, worker_keys=friends)
+    async with (
+        Gateway(keyed) as gateway,
+        connect(gateway.url) as peer,
+    ):
+        await peer.ping()
+        assert gateway.functions is not None
+        curve = CurveClient(public, read_secret(tmp_path / "server"))
+        async with Functions(gateway.functions.clients_address, curve=curve, timeout=20) as functions:
+            assert await functions.list() == []
+
+
 async def test_two_gateways_cannot_share_a_journal(tmp_path: Path) -> None:
     async with Gateway(settings(tmp_path)):
         with pytest.raises(JournalLocked):
@@ -40,7 +71,11 @@ async def test_two_gateways_cannot_share_a_journal(tmp_path: Path) -> None:
 
 async def test_a_gateway_that_cannot_listen_leaves_its_journal_free(tmp_path: Path) -> None:
     async with Gateway(settings(None)) as first:
-        taken = GatewaySettings(listen=first.url.split("/")[2], journal=tmp_path, node="here")
+        taken = replace(settings(tmp_path), listen=first.url.split("/")[2])
+        with pytest.raises(ConfigError, match="cannot listen"):
+            await Gateway(taken).start()
+        assert first.functions is not None
+        taken = replace(settings(tmp_path), workers=first.functions.workers_address.removeprefix("tcp://"))
         with pytest.raises(ConfigError, match="cannot listen"):
             await Gateway(taken).start()
     async with Gateway(settings(tmp_path)):

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +39,29 @@ def test_listening_beyond_this_machine_must_be_meant() -> None:
     assert GatewaySettings(listen="0.0.0.0:7400", allow_anonymous=True)
 
 
-@pytest.mark.parametrize("wrong", [{"drain": -1.0}, {"listen": "nowhere"}])
+@pytest.mark.parametrize("name", ["clients", "workers"])
+def test_sockets_beyond_this_machine_need_keys(name: str, tmp_path: Path) -> None:
+    """[RPC-10.5]"""
+    beyond: dict[str, Any] = {name: "0.0.0.0:7402"}
+    with pytest.raises(ConfigError, match="--curve-key"):
+        GatewaySettings(**beyond)
+    assert GatewaySettings(**beyond, allow_anonymous=True)
+    keys: dict[str, Any] = {"curve_key": tmp_path, "client_keys": tmp_path, "worker_keys": tmp_path}
+    assert GatewaySettings(**beyond, **keys)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"drain": -1.0},
+        {"listen": "nowhere"},
+        {"clients": None},
+        {"workers": None},
+        {"clients": "x"},
+        {"curve_key": Path("k")},
+        {"client_keys": Path("k")},
+    ],
+)
 def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         GatewaySettings(**wrong)

@@ -36,3 +36,11 @@ def test_a_text_that_is_no_unicode_does_not_stop_the_journal(row: Callable[..., 
         deque([row(1, endpoint="a\ud800b"), row(2, endpoint=None)]), group_bytes=1000, limit=LIMIT
     )
     assert group.batch.column("endpoint").to_pylist() == ["a\\ud800b", None]
+
+
+def test_a_coder_is_a_text_like_the_others(row: Callable[..., Row]) -> None:
+    named = row(1)._replace(coder="List<\ud800>" + "x" * TEXT_LIMIT)
+    (group,) = take_group(deque([named, row(2)]), group_bytes=1000, limit=LIMIT)
+    coder, none = group.batch.column("coder").to_pylist()
+    assert coder.startswith("List<\\ud800>x")
+    assert none is None

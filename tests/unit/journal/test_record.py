@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from framehub.codes import Kind
 from framehub.journal.record import FIXED, KINDS, NO_ID, ROW_SCHEMA, SCHEMA, Row, to_batch, with_position
 
 
@@ -43,3 +44,7 @@ def test_a_reader_adds_node_and_number(row: Callable[..., Row]) -> None:
 
 def test_a_row_knows_its_size(row: Callable[..., Row]) -> None:
     assert row(1, raw=b"x" * 100).size - row(1, raw=b"").size == 100
+
+
+def test_every_kind_of_the_codes_has_a_number() -> None:
+    assert list(Kind) == list(KINDS)

@@ -3,7 +3,9 @@ from pathlib import Path
 
 from framehub.journal import segments
 from framehub.journal.generate import generate
+from framehub.journal.rpc_rows import IN, OUT, RpcRows
 from framehub.journal.stats import stats
+from framehub.journal.writer import JournalWriter
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
@@ -16,6 +18,15 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
     assert 48 <= found.links <= 200
     assert found.seconds > 10
     assert json.loads(json.dumps(found.to_json()))["kind"]["request"] == found.counts["kind"]["request"]
+
+
+def test_an_error_of_a_function_is_counted_once(tmp_path: Path) -> None:
+    rows = RpcRows()
+    with JournalWriter(tmp_path, node="n") as writer:
+        for direction in (IN, OUT):
+            parts = [b"RESPONSE_EXCEPTION", b"1", b"oh"]
+            writer.append(rows.row((1, 1), direction, b"p", parts, link=bytes(8), error="function_failed"))
+    assert stats(tmp_path).counts["error"] == {"function_failed": 1}
 
 
 def test_an_empty_journal_has_no_time(tmp_path: Path) -> None:

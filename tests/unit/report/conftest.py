@@ -16,7 +16,7 @@ FRAMES = pa.schema([("time", TIME), ("direction", pa.string()), ("bytes", pa.int
 FILE = pa.struct([("key", pa.int64()), ("name", pa.string()), ("type", pa.string()), ("bytes", pa.int64())])
 MESSAGES = pa.schema(
     [("time", TIME), ("user", pa.int32()), ("kind", pa.string()), ("direction", pa.string())]
-    + [(name, pa.string()) for name in ("endpoint", "json", "error", "exchange")]
+    + [(name, pa.string()) for name in ("endpoint", "coder", "json", "error", "exchange")]
     + [("files", pa.list_(FILE)), ("readable", pa.bool_())]
 )
 EXCHANGES = pa.schema(

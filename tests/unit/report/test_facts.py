@@ -45,6 +45,17 @@ def test_outcomes_waits_slowest_and_failed(tables: Callable[..., Path], exchange
     assert [row["exchange"] for row in told["failed"]] == [f"{229 - n:032x}" for n in range(12)]
 
 
+def test_functions_stand_beside_endpoints(tables: Callable[..., Path], exchange: Callable[..., Any]) -> None:
+    rows = [exchange(1), exchange(2, kind="query", wait_us=70), exchange(3, kind="query", outcome="open")]
+    rows += [exchange(4, kind="query", endpoint=None), exchange(5, kind=None, endpoint=None, wait_us=None)]
+    told = facts.gather(tables(exchanges=rows))
+    assert told["outcomes"] == {
+        "chat()": {"ok": 1, "open": 1}, "(no endpoint)": {"ok": 2}, "chat": {"ok": 1}
+    }  # fmt: skip
+    assert {row["endpoint"] for row in told["waits"]} == {"chat", "chat()", "(no endpoint)"}
+    assert told["slowest"][-1]["wait_us"] == 70
+
+
 def test_endpoints_beyond_the_first_are_one(
     tables: Callable[..., Path], exchange: Callable[..., Any]
 ) -> None:

@@ -84,8 +84,10 @@ def test_a_payload_that_cannot_be_shown_says_why(
     tables: Callable[..., Path], at: Callable[[float], datetime]
 ) -> None:
     row = {"time": at(0), "user": 1, "kind": "message", "direction": "in"}
-    text = page.write_report(tables(messages=[row | {"readable": False}, row])).read_text()
+    rows = [row | {"readable": False}, row | {"readable": False, "coder": "<arrow>"}, row]
+    text = page.write_report(tables(messages=rows)).read_text()
     assert "(not an envelope)" in text
+    assert "(not read: &lt;arrow&gt;)" in text
     assert "(not recorded)" in text
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from framehub.errors import JournalError, PipelineError
+from framehub.journal.record import NO_ID
+from framehub.journal.rpc_rows import IN, RpcRows
 from framehub.journal.writer import JournalWriter
-from framehub.report.story import tell
+from framehub.report.story import FAMILY_LIMIT, tell
 from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
@@ -41,6 +43,46 @@ def test_a_story_has_its_frames_and_what_it_caused(tmp_path: Path, link: str) ->
     caused = tell(child, tmp_path, None)
     assert [row["parent"] for row in caused.frames] == [story.exchange, None]
     assert [row["direction"] for row in caused.frames] == ["out", "in"]
+
+
+def test_a_story_has_what_caused_it_and_all_that_it_caused(tmp_path: Path, link: str) -> None:
+    story = tell(f"{link}:1", tmp_path, None)
+    (child,) = story.children
+    assert (story.parents, story.family) == ([], {story.exchange: None, child: story.exchange})
+    assert [row["exchange"] for row in story.everything] == [
+        story.exchange,
+        child,
+        child,
+        story.exchange,
+    ]
+    caused = tell(child, tmp_path, None)
+    assert (caused.parents, caused.children) == ([story.exchange], [])
+    assert (caused.family, caused.everything) == (story.family, story.everything)
+
+
+def test_a_story_of_many_is_cut(tmp_path: Path) -> None:
+    rows = RpcRows()
+    names = [number.to_bytes(16, "big") for number in range(1, 301)]
+    with JournalWriter(tmp_path, node="n") as writer:
+        for name, parent in zip(names, [NO_ID, *[names[0]] * 199, *names[200:], NO_ID], strict=False):
+            parts = [b"QUERY", name, b"", b"f"]
+            writer.append(rows.row((1, 1), IN, b"p", parts, link=b"linklink", exchange=name, parent=parent))
+    wide = tell(names[0].hex(), tmp_path, None)
+    assert len(wide.family) == len(wide.everything) == FAMILY_LIMIT
+    last = tell(names[199].hex(), tmp_path, None)
+    assert (last.parents, len(last.frames)) == ([names[0].hex()], 1)
+    assert tell(f"{b'linklink'.hex()}:{names[5].hex()}", tmp_path, None).exchange == names[5].hex()
+
+
+def test_exchanges_that_cause_each_other_end(tmp_path: Path) -> None:
+    rows, a, b = RpcRows(), b"a" * 16, b"b" * 16
+    for node, name, parent in (("n", a, b), ("m", b, a)):
+        with JournalWriter(tmp_path / node, node=node) as writer:
+            parts = [b"QUERY", name, b"", b"f"]
+            writer.append(rows.row((1, 1), IN, b"p", parts, link=b"linklink", exchange=name, parent=parent))
+    story = tell(a.hex(), tmp_path, None)
+    assert (story.parents, story.children) == ([b.hex()], [])
+    assert len(story.everything) == 2
 
 
 def test_an_exchange_is_found_by_its_id_or_a_beginning_that_is_unique(tmp_path: Path, link: str) -> None:

@@ -1,4 +1,4 @@
-"""Stage: what was sent to one endpoint, as typed columns.
+"""Stage: what was sent to one endpoint or function, as typed columns.
 
 journal (``record.ROW_SCHEMA``) -> the schema's columns, then who sent it and when.
 """
@@ -16,20 +16,24 @@ ABOUT: Final = ("time", "user", "kind", "direction", "link", "exchange", "node",
 """What is told about each row beside its data."""
 
 
+SENT: Final = ("message", "request", "query")
+
+
 def endpoint(
-    journal: DataFrame, name: str, schema: str | DataType, *, kinds: tuple[str, ...] = ("message", "request")
+    journal: DataFrame, name: str, schema: str | DataType, *, kinds: tuple[str, ...] = SENT
 ) -> DataFrame:
-    """What was sent to an endpoint, as typed columns.
+    """What was sent to an endpoint or a function, as typed columns.
 
     Each field of the schema becomes a column, filled from the field of that name in the data; a value that is
-    missing or does not fit its type is null. A schema that is no struct (``"string"``) gives one column
+    missing or does not fit its type is null. Of a call with its arguments in order, the first field takes the
+    first argument, and so on. A schema that is no struct (``"string"``) gives one column
     ``value``. Then come the columns of ``ABOUT``; one whose name the schema takes is called ``frame_<name>``.
 
     Args:
         journal: what ``read_journal`` gives.
-        name: the endpoint's name.
+        name: the endpoint's or the function's name.
         schema: the fields and their types, as Spark writes them: ``"text string, room string"``.
-        kinds: what to take: ``message``, ``request``, ``response``.
+        kinds: what to take: ``message``, ``request``, ``response``; of functions ``query``, ``result``.
 
     Raises:
         PipelineError: the schema cannot be read.
@@ -47,7 +51,12 @@ def _fields(schema: str | DataType) -> list[tuple[StructField, Column]]:
     kind = _parse(schema) if isinstance(schema, str) else schema
     if not isinstance(kind, StructType):
         return [(StructField("value", kind), _value("$", kind))]
-    return [(field, _value(_path(field.name), field.dataType)) for field in kind]
+    return [(field, _argument(place, field)) for place, field in enumerate(kind)]
+
+
+def _argument(place: int, field: StructField) -> Column:
+    in_order = F.when(F.col("kind") == "query", _value(f"$[{place}]", field.dataType))
+    return F.coalesce(_value(_path(field.name), field.dataType), in_order)
 
 
 def _parse(schema: str) -> DataType:

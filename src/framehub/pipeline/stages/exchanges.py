@@ -1,6 +1,7 @@
 """Stage: one row per exchange, its outcome decided.
 
-journal (``record.ROW_SCHEMA``) -> one row per MFP message, request, stream or ping (``schemas.EXCHANGES``).
+journal (``record.ROW_SCHEMA``) -> one row per MFP message, request, stream or ping, and per query of a remote
+function (``schemas.EXCHANGES``); the latter come from ``queries``.
 
 One aggregation gathers the frames of an exchange and picks the few that matter: the opening, the first that
 ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 
 from framehub.codes import Service
 from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+from framehub.pipeline.stages.queries import queries
 
 _ACK_WANTED: Final = 0b1000
 _CARRIES: Final = 0b0110
@@ -25,6 +27,10 @@ _MOMENT: Final = ("seq", "time_ns", "mono_ns", "direction")
 
 def exchanges(journal: DataFrame) -> DataFrame:
     """One row per exchange of the journal."""
+    return _conversations(journal).unionAll(queries(journal))
+
+
+def _conversations(journal: DataFrame) -> DataFrame:
     mfp = journal.where(F.col("protocol") == "mfp")
     gathered = _gather(mfp.where(F.col("exchange").isNotNull()))
     judged = _judge(gathered.join(_link_ends(mfp), ["node", "link"], "left"))
@@ -42,6 +48,9 @@ def exchanges(journal: DataFrame) -> DataFrame:
         timestamp("answer.time_ns").alias("first_answer"),
         timestamp("closed_ns").alias("closed"),
         F.expr("(answer.mono_ns - open.mono_ns) div 1000L").alias("wait_us"),
+        F.lit(None).cast("timestamp").alias("given"),
+        F.lit(None).cast("timestamp").alias("worker_answered"),
+        F.lit(None).cast("bigint").alias("dispatches"),
         "outcome",
         F.when(F.col("outcome") == "error", F.col("verdict.error"))
         .when(F.col("outcome") == "disconnected", F.col("gone.code").cast("string"))

@@ -33,6 +33,8 @@ def frames(journal: DataFrame) -> DataFrame:
         "ref",
         "key",
         "code",
+        hexadecimal("query").alias("query"),
+        "coder",
         "bytes",
         "payload_bytes",
         "files",

@@ -1,0 +1,84 @@
+"""What commands about remote functions have in common: which proxy, and with which keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from framehub.cli.reach import BadInput
+from framehub.errors import ConfigError
+from framehub.runtime.curve import CurveClient, read_public, read_secret
+from framehub.runtime.functions import DEFAULT_CLIENTS, Functions
+
+REACHED_IN: Final = 5.0
+"""Seconds after which a proxy that was never reached counts as not there."""
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def proxy_options(default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIENTS") -> Callable[[Any], Any]:
+    """Add the options that say where the proxy is."""
+
+    def add(command: Any) -> Any:
+        for option in (
+            click.option(
+                "--server-key",
+                type=_FILE,
+                metavar="FILE",
+                help="The proxy's public CURVE key, FILE.pub there.",
+            ),
+            click.option("--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key."),
+            click.option(
+                "--connect",
+                "address",
+                default=default,
+                show_default=True,
+                envvar=variable,
+                show_envvar=True,
+                metavar="ADDR",
+                help="Where the proxy listens.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+def timeout_option(seconds: float, help_: str) -> Callable[[Any], Any]:
+    """Add ``--timeout``."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=seconds,
+        show_default=True,
+        metavar="SECONDS",
+        help=help_,
+    )
+
+
+def full(address: str) -> str:
+    """An address as ZeroMQ wants it: ``HOST:PORT`` is TCP."""
+    return address if "://" in address else f"tcp://{address}"
+
+
+def keys(curve_key: Path | None, server_key: Path | None) -> CurveClient | None:
+    """Both keys, or none.
+
+    Raises:
+        BadInput: only one of them is given.
+        ConfigError: a file has no key, or others can read the secret one.
+    """
+    if curve_key is None and server_key is None:
+        return None
+    if curve_key is None or server_key is None:
+        raise BadInput("--curve-key and --server-key go together: give both, or none")
+    servers = read_public(server_key)
+    if len(servers) != 1:
+        raise ConfigError(f"{server_key}: want one public key, that of the proxy, not {len(servers)}")
+    return CurveClient(servers[0], read_secret(curve_key))
+
+
+def functions(address: str, curve_key: Path | None, server_key: Path | None, timeout: float) -> Functions:
+    """A client of that proxy."""
+    return Functions(full(address), timeout=timeout, curve=keys(curve_key, server_key))

@@ -1,0 +1,102 @@
+"""``framehub worker``: offer the functions of a module."""
+
+import asyncio
+import logging
+import os
+import signal
+from pathlib import Path
+
+import click
+import uvloop
+
+from framehub.cli.proxy import REACHED_IN, full, keys, proxy_options
+from framehub.cli.reach import BadInput
+from framehub.errors import ConfigError
+from framehub.gateway.app import load
+from framehub.runtime import functionset
+from framehub.runtime.worker import DEFAULT_WORKERS, Worker
+from framehub.runtime.worksource import ChildHasSeenEnough
+
+
+@click.command()
+@click.argument("source", metavar="MODULE:NAME")
+@click.option(
+    "--processes", type=click.IntRange(min=1), metavar="N", help="Processes that run functions, one a core."
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N", help="Run them in threads of one process instead."
+)
+@click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
+@proxy_options(DEFAULT_WORKERS, "FRAMEHUB_WORKERS")
+def worker(
+    source: str,
+    processes: int | None,
+    threads: int | None,
+    verbose: bool,
+    address: str,
+    curve_key: Path | None,
+    server_key: Path | None,
+) -> None:
+    """Offer the functions of a framehub.Worker, like jobs:worker, until SIGTERM or Ctrl-C.
+
+    Prints one line beginning with "ready" on stdout once they can be called. When it is to end it takes
+    nothing new and finishes what runs; Ctrl-C again does not wait. It may be started before the proxy, and
+    goes on after the proxy was restarted.
+    """
+    if processes is not None and threads is not None:
+        raise BadInput("--processes and --threads: give one of the two")
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    offered = _load(source)
+    if processes is not None or threads is not None:
+        offered.processes, offered.threads = processes, threads
+    offered.curve = keys(curve_key, server_key) or offered.curve
+    chosen = click.get_current_context().get_parameter_source("address")
+    if chosen is click.core.ParameterSource.DEFAULT and offered.address is not None:
+        address = offered.address
+    uvloop.run(_run(offered, source, full(address)))
+
+
+def _load(source: str) -> Worker:
+    functionset.collected = []  # so that a worker which the module starts says so instead
+    try:
+        return load(source, Worker, what="worker", example="jobs:worker")
+    except ChildHasSeenEnough:
+        raise ConfigError(
+            f"worker {source!r}: its module starts a worker when it is imported: put that under"
+            ' if __name__ == "__main__"'
+        ) from None
+    finally:
+        functionset.collected = None
+
+
+async def _run(offered: Worker, source: str, address: str) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, offered.stop)
+
+    def alone() -> None:
+        text = f"no answer from a proxy at {address} yet: is `framehub serve` up, and are the keys right?"
+        click.echo(f"{text} Still trying", err=True)
+
+    def ready(at: str) -> None:
+        waiting.cancel()
+        processes = offered.processes or len(os.sched_getaffinity(0))
+        where = f"threads={offered.threads}" if offered.threads else f"processes={processes}"
+        click.echo(f"ready workers={at} functions={','.join(offered.functions)} {where}")
+
+    def stopping(running: int) -> None:
+        waiting.cancel()
+        if running:
+            click.echo(
+                f"stopping: waiting up to {offered.drain:g} s for {running} running; Ctrl-C again does not",
+                err=True,
+            )
+
+    waiting = loop.call_later(REACHED_IN, alone)
+    try:
+        await offered.serve(address, source=source, on_ready=ready, on_stopping=stopping)
+    finally:
+        waiting.cancel()

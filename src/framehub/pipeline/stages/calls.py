@@ -1,0 +1,111 @@
+"""Stage: what clients of remote functions sent and got, as data.
+
+journal (``record.ROW_SCHEMA``) -> the rows of ``schemas.MESSAGES`` that are arguments, results and
+exceptions; ``messages`` takes them in. Only as clients see them: between proxy and worker the same passes
+once more.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from framehub.pipeline.stages import coders
+from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+
+_MOST_FILES: Final = 1024
+"""In one block (spec/rpc.md, section 6)."""
+
+
+def calls(journal: DataFrame) -> DataFrame:
+    """One row per argument that came from a client, and per result or exception that went to one."""
+    kind, incoming = F.col("kind"), F.col("direction") == "in"
+    at_client = ((kind == "query") & incoming) | (kind.isin("result", "exception") & ~incoming)
+    rows = journal.where((F.col("protocol") == "rpc") & at_client & F.col("payload_bytes").isNotNull())
+    block = F.col("coder") == "envelope"
+    return (
+        _opened(rows.withColumn("_payload", coders.payload()))
+        .withColumn("_text", _text())
+        .withColumn(
+            "_document", F.when(block | (F.col("coder") == "json"), coders.strict_json(F.col("_text")))
+        )
+        .withColumn("_envelope", F.when(block & _is_envelope(), F.col("_document")))
+        .withColumn("_names", coders.names())
+        .withColumn("data", _data())
+        .withColumn("readable", F.when(F.col("_payload").isNotNull(), _readable()))
+        .select(
+            "node",
+            "seq",
+            timestamp("time_ns").alias("time"),
+            day("time_ns").alias("date"),
+            hexadecimal("link").alias("link"),
+            "user",
+            "protocol",
+            "kind",
+            "direction",
+            "endpoint",
+            "coder",
+            "data",
+            F.to_json("data").alias("json"),
+            F.to_json(F.when(kind == "exception", F.col("_text").cast("variant"))).alias("error"),
+            F.when(F.col("_count") > 0, F.transform(_places(), _attached))
+            .otherwise(F.col("_names"))
+            .alias("files"),
+            hexadecimal("exchange").alias("exchange"),
+            hexadecimal("parent").alias("parent"),
+            "readable",
+        )
+    )
+
+
+def _opened(rows: DataFrame) -> DataFrame:
+    """Of blocks (coder ``envelope``): the size of the JSON in ``_size``, the number of files in ``_count``.
+
+    A block is two sizes, JSON, a map, files: what follows head and id of a request with files.
+    """
+    text, table = coders.u32(F.col("payload_at")), coders.u32(F.col("payload_at") + 4)
+    fits = (text + table + 8 <= F.col("payload_bytes")) & (table % 8 == 0) & (table <= 8 * _MOST_FILES)
+    whole = (F.col("coder") == "envelope") & F.col("_payload").isNotNull() & fits
+    return rows.withColumn("_size", F.when(whole, text.cast("int"))).withColumn(
+        "_count", F.when(whole, (table / 8).cast("int"))
+    )
+
+
+def _text() -> Column:
+    """What may be text: all of the payload, of a block the JSON in it."""
+    inside = F.substring("_payload", F.lit(9), F.col("_size"))
+    held = F.when(F.col("coder") == "envelope", inside).otherwise(F.col("_payload"))
+    # A cast does not look at the bytes, and most functions of text trust it: ask first.
+    return F.try_validate_utf8(held.cast("string"))
+
+
+def _is_envelope() -> Column:
+    named = F.try_variant_get("_document", "$.endpoint", "variant")
+    return F.schema_of_variant(named) == "STRING"
+
+
+def _data() -> Column:
+    """What an argument or a result says; null if it cannot be read, or says nothing."""
+    coder = F.col("coder")
+    said = (
+        F.when(coder == "json", F.col("_document"))
+        .when(coder == "envelope", F.try_variant_get("_envelope", "$.data", "variant"))
+        .otherwise(coders.value(F.col("_payload"), coder))
+    )
+    return F.when(F.col("kind") != "exception", said)
+
+
+def _readable() -> Column:
+    return (
+        F.when(F.col("kind") == "exception", F.col("_text").isNotNull())
+        .when(F.col("coder") == "envelope", F.col("_envelope").isNotNull())
+        .otherwise(F.col("data").isNotNull())
+    )
+
+
+def _places() -> Column:
+    return F.sequence(F.lit(0), F.col("_count") - 1)
+
+
+def _attached(place: Column) -> Column:
+    return coders.attached(F.col("payload_at") + 8 + F.col("_size"), place)

@@ -1,0 +1,204 @@
+"""The proxy's side towards clients: queries, questions, acknowledgements (spec/rpc.md, section 3). Pure."""
+
+from collections import Counter
+from typing import Final, TypeAlias
+
+from framehub.rpc import texts, words
+from framehub.rpc.jobs import DONE, NO_ID, Client, Conduct, Job, wids
+from framehub.rpc.keeping import Keeping, Sending
+from framehub.rpc.messages import MAX_ID, MAX_NAME, Parts, Way, fault, readable_id
+from framehub.rpc.placing import Placing
+from framehub.rpc.registry import Registry, Worker
+from framehub.rpc.settings import ProxySettings
+
+About: TypeAlias = Job | str | None
+"""What a message was about: a query; why it was refused; or neither."""
+
+_FORGET_AFTER: Final = 60.0
+SILENCED: Final = "not heard: too many malformed messages before"
+
+
+class Asking:
+    """What clients say, and what they are told."""
+
+    def __init__(
+        self,
+        settings: ProxySettings,
+        registry: Registry,
+        keeping: Keeping,
+        placing: Placing,
+        to_clients: Sending,
+        counts: Counter[str],
+        *,
+        key: bytes,
+    ) -> None:
+        self.draining = False
+        """Take no new queries."""
+        self.clients: dict[bytes, Client] = {}
+        self.to_clients = to_clients
+        self.settings = settings
+        self.registry = registry
+        self.keeping = keeping
+        self.placing = placing
+        self.counts = counts
+        self._key = key
+        self._coders_wanted: list[tuple[Client, bytes, bytes]] = []
+        self._others = {
+            words.CODER_IDENTITY_QUERY: self._coders_asked,
+            words.FUNCTIONS_QUERY: self._functions_asked,
+            words.CANCEL: self._cancelled,
+        }
+
+    def says(self, identity: bytes, parts: Parts, now: float, *, parent: bytes = NO_ID) -> About:
+        """Handle a message of a client; ``parent`` is the exchange that caused it, where that is known."""
+        client = self.clients.get(identity)
+        if client is None:
+            client = self._meet(identity, now)
+        client.heard = now
+        if client.conduct is not None and client.conduct.until > now:
+            self.counts["from the silenced"] += 1
+            return SILENCED
+        count = len(parts)
+        type_ = parts[0] if count else b""
+        if type_ == words.QUERY:
+            if count == 4 and 1 <= len(parts[1]) <= MAX_ID and 1 <= len(parts[3]) <= MAX_NAME:
+                return self._asked(client, parts, now, parent)
+        elif type_ == words.RESPONSE_RECEIVED:
+            job = client.jobs.get(parts[1]) if count == 2 else None
+            if job is not None and job.state == DONE:
+                self.keeping.acknowledge(job, now)
+                return job
+            if fault(Way.CLIENT_TO_PROXY, parts) is None:
+                self.counts["acknowledgements of nothing"] += 1
+                return job
+        elif type_ in self._others and fault(Way.CLIENT_TO_PROXY, parts) is None:
+            return self._others[type_](client, parts, now)
+        return self._malformed_client(client, parts, now)
+
+    def _meet(self, identity: bytes, now: float) -> Client:
+        if len(self.clients) >= self.settings.max_clients:
+            self.forget(now + _FORGET_AFTER)
+        client = self.clients[identity] = Client(identity, wids(self._key, identity))
+        return client
+
+    def _asked(self, client: Client, parts: Parts, now: float, parent: bytes) -> About:
+        _, id_, argument, function = parts
+        job = client.jobs.get(id_)
+        if job is not None:
+            return self._asked_again(job, argument, function)
+        if function not in self.registry.functions and (reason := fault(Way.CLIENT_TO_PROXY, parts)):
+            return self._malformed_client(client, parts, now, reason)
+        busy = self._busy(function, len(argument), now)
+        if busy is not None:
+            self.counts["busy"] += 1
+            self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, busy], None))
+            return busy.decode()
+        job = self.keeping.open(client, id_, function, argument)
+        job.parent = parent
+        if self.settings.acknowledge:
+            self.to_clients.append((client.identity, [words.QUERY_RECEIVED, id_], job))
+        self.placing.place(job, now)
+        return job
+
+    def _asked_again(self, job: Job, argument: bytes, function: bytes) -> About:
+        if not job.is_same(argument, function):
+            self.counts["ids reused"] += 1
+            self.to_clients.append(
+                (job.client.identity, [words.RESPONSE_EXCEPTION, job.id, texts.ID_REUSED], None)
+            )
+            return texts.ID_REUSED.decode()
+        self.counts["queries sent again"] += 1
+        if self.settings.acknowledge:
+            self.to_clients.append((job.client.identity, [words.QUERY_RECEIVED, job.id], job))
+        self.keeping.repeat(job)
+        return job
+
+    def _busy(self, function: bytes, size: int, now: float) -> bytes | None:
+        if self.draining:
+            return texts.BUSY_STOPPING
+        if self.placing.is_full(function, now):
+            return texts.BUSY_QUEUE
+        if self.keeping.open_bytes + size > self.settings.max_bytes and self.keeping.open_jobs:
+            return texts.BUSY_BYTES
+        return None
+
+    def _coders_asked(self, client: Client, parts: Parts, now: float) -> About:
+        _, id_, name = parts
+        if self._asks_too_much(client, id_, now):
+            return texts.BUSY_QUESTIONS.decode()
+        function = self.registry.functions.get(name)
+        waits = self.placing.in_grace(now) and len(self._coders_wanted) < self.settings.max_queue
+        if waits and (function is None or not function.workers):
+            self._coders_wanted.append((client, id_, name))
+        else:
+            self._tell_coders(client, id_, name)
+        return None
+
+    def _tell_coders(self, client: Client, id_: bytes, name: bytes) -> None:
+        function = self.registry.functions.get(name)
+        if function is not None and function.workers:
+            answer = [words.CODER_IDENTITY_FOUND, id_, function.argument, function.result]
+        else:
+            answer = [words.CODER_IDENTITY_NOT_FOUND, id_]
+        self.to_clients.append((client.identity, answer, None))
+
+    def _functions_asked(self, client: Client, parts: Parts, now: float) -> About:
+        if self._asks_too_much(client, parts[1], now):
+            return texts.BUSY_QUESTIONS.decode()
+        answer = [words.FUNCTIONS_LIST, parts[1], self.registry.listed]
+        self.to_clients.append((client.identity, answer, None))
+        return None
+
+    def _asks_too_much(self, client: Client, id_: bytes, now: float) -> bool:
+        if client.may_ask(self.settings.max_questions, now):
+            return False
+        self.counts["questions too many"] += 1
+        self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, texts.BUSY_QUESTIONS], None))
+        return True
+
+    def _cancelled(self, client: Client, parts: Parts, now: float) -> About:
+        job = client.jobs.get(parts[1])
+        if job is None or job.state >= DONE or job.cancelled:
+            self.counts["cancels of nothing"] += 1
+            return job
+        self.placing.cancel(job, now)
+        return job
+
+    def _malformed_client(self, client: Client, parts: Parts, now: float, reason: str = "") -> str:
+        reason = reason or fault(Way.CLIENT_TO_PROXY, parts) or "malformed"
+        self.counts["malformed"] += 1
+        client.conduct = client.conduct or Conduct(now)
+        client.conduct.strike(self.settings.max_strikes, now)
+        if id_ := readable_id(parts):
+            answer = [words.RESPONSE_EXCEPTION, id_, texts.bad_request(reason)]
+            self.to_clients.append((client.identity, answer, None))
+        return reason
+
+    def offered(self, worker: Worker) -> None:
+        """A worker is there: answer those who wanted to know about its functions."""
+        wanted, self._coders_wanted = self._coders_wanted, []
+        for question in wanted:
+            client, id_, name = question
+            if self.registry.functions.get(name) in worker.functions:
+                self._tell_coders(client, id_, name)
+            else:
+                self._coders_wanted.append(question)
+
+    def tick(self, now: float) -> None:
+        """Tell those who wait for a function that nobody offered it."""
+        if self._coders_wanted and now >= self.placing.grace_until:
+            wanted, self._coders_wanted = self._coders_wanted, []
+            for client, id_, name in wanted:
+                self._tell_coders(client, id_, name)
+
+    def forget(self, now: float) -> None:
+        """Forget clients that have nothing here and have said nothing for a while."""
+        gone = [
+            identity
+            for identity, client in self.clients.items()
+            if not client.jobs
+            and client.heard + _FORGET_AFTER <= now
+            and (client.conduct is None or client.conduct.until <= now)
+        ]
+        for identity in gone:
+            del self.clients[identity]

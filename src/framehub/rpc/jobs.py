@@ -1,0 +1,134 @@
+"""One query at the proxy, and the client that asked (spec/rpc.md, sections 3 and 4). Pure."""
+
+from collections.abc import Callable
+from enum import IntEnum, auto
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from framehub.rpc.registry import Function, Worker
+
+NO_ID: Final = b"\0" * 16
+
+
+class State(IntEnum):
+    """What has become of a query."""
+
+    WAITING = auto()  # for a worker
+    GIVEN = auto()  # to a worker
+    DONE = auto()  # answered; the answer is kept until the client has acknowledged it
+    FINISHED = auto()  # acknowledged; only its id is remembered
+
+
+WAITING, GIVEN, DONE, FINISHED = State
+
+
+class Job:
+    """A query from its arrival until its id is forgotten."""
+
+    __slots__ = (
+        "acked", "answer", "argument", "cancelled", "client", "deadline", "deaths", "function", "given",
+        "given_at", "id", "mark", "parent", "past", "spec", "state", "until", "wid", "worker",
+    )  # fmt: skip
+
+    def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:
+        self.client = client
+        self.id = id_
+        self.wid = wid
+        self.function = function
+        self.argument: bytes = argument
+        self.spec: Function | None = None
+        """What was known of the function when the query was last placed: its coders."""
+        self.state = WAITING
+        self.worker: Worker | None = None
+        self.acked = False
+        """Whether the worker that has it acknowledged it."""
+        self.given = 0
+        """How often it was given to a worker."""
+        self.given_at = 0.0
+        self.deaths = 0
+        self.past: tuple[bytes, ...] = ()
+        """Identities of workers that had it before."""
+        self.cancelled = False
+        self.answer: list[bytes] | None = None
+        self.mark = (0, 0)
+        """Size and sum of the argument, once it is no longer kept."""
+        self.deadline = 0.0
+        """Until when the answer, then the id, is kept."""
+        self.until = 0.0
+        """Until when it waits for a function that nobody offers."""
+        self.parent = NO_ID
+        """The exchange that caused it."""
+
+    def is_same(self, argument: bytes, function: bytes) -> bool:
+        """Whether a query of the same id asks the same."""
+        if function != self.function:
+            return False
+        if self.state <= GIVEN:
+            return argument == self.argument
+        return self.mark == (len(argument), crc32(argument))
+
+    def drop_argument(self) -> None:
+        """It will not be given to anybody again."""
+        self.mark = (len(self.argument), crc32(self.argument))
+        self.argument = b""
+
+
+class Client:
+    """One asker: its queries, and how it behaves."""
+
+    __slots__ = ("conduct", "heard", "identity", "jobs", "kept_bytes", "questions", "questions_at", "wid")
+
+    def __init__(self, identity: bytes, wid: Callable[[bytes], bytes]) -> None:
+        self.identity = identity
+        self.wid = wid
+        """Turns an id of this client's into the proxy's."""
+        self.jobs: dict[bytes, Job] = {}
+        self.kept_bytes = 0
+        self.conduct: Conduct | None = None
+        self.heard = 0.0
+        self.questions = 0
+        self.questions_at = 0.0
+
+    def may_ask(self, most: int, now: float) -> bool:
+        """Whether it asked less than ``most`` questions in this second."""
+        if now - self.questions_at >= 1.0:
+            self.questions_at, self.questions = now, 0
+        self.questions += 1
+        return self.questions <= most
+
+
+class Conduct:
+    """Counts a peer's malformed messages."""
+
+    __slots__ = ("since", "strikes", "until")
+    WINDOW: Final = 10.0
+    SILENCE: Final = 60.0
+
+    def __init__(self, now: float) -> None:
+        self.since = now
+        self.strikes = 0
+        self.until = 0.0
+        """Until when the peer is not heard."""
+
+    def strike(self, most: int, now: float) -> None:
+        """One more; too many, and the peer is not heard for a while."""
+        if now - self.since >= self.WINDOW:
+            self.since, self.strikes = now, 0
+        self.strikes += 1
+        if self.strikes > most:
+            self.until = now + self.SILENCE
+            self.since, self.strikes = now, 0
+
+
+def wids(key: bytes, identity: bytes) -> Callable[[bytes], bytes]:
+    """What turns ids of one client into ids of the proxy: a keyed hash of both, the same after a restart."""
+    begun = blake2b(len(identity).to_bytes(1, "big") + identity, key=key, digest_size=16)
+
+    def wid(id_: bytes) -> bytes:
+        hashed = begun.copy()
+        hashed.update(id_)
+        return hashed.digest()
+
+    return wid

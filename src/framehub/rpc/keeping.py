@@ -1,0 +1,118 @@
+"""Every query that the proxy knows: open, answered, or remembered only (spec/rpc.md, section 3). Pure."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from framehub.rpc.jobs import DONE, FINISHED, Client, Job
+from framehub.rpc.settings import ProxySettings
+
+Sending: TypeAlias = list[tuple[bytes, list[bytes], Job | None]]
+"""Messages to send: to whom, the parts, and the query that they are about."""
+
+OVERHEAD: Final = 1_024
+"""What a kept answer counts besides its bytes: however small, it takes memory."""
+
+
+class Keeping:
+    """Keeps answers until they are acknowledged, ids a while longer, and both within bounds."""
+
+    def __init__(self, settings: ProxySettings, to_clients: Sending) -> None:
+        self.by_wid: dict[bytes, Job] = {}
+        self.open_jobs = 0
+        """Queries that are not answered yet."""
+        self.open_bytes = 0
+        """Their arguments."""
+        self.kept_bytes = 0
+        """Answers that nobody has acknowledged."""
+        self.untold: dict[bytes, Job] = {}
+        """Answered queries whose client could not be sent the answer yet."""
+        self._settings = settings
+        self._to_clients = to_clients
+        self._kept: dict[bytes, Job] = {}  # in the order of their deadlines
+        self._finished: deque[Job] = deque()
+
+    def open(self, client: Client, id_: bytes, function: bytes, argument: bytes) -> Job:
+        """A query that was not known before."""
+        job = Job(client, id_, client.wid(id_), function, argument)
+        client.jobs[id_] = job
+        self.by_wid[job.wid] = job
+        self.open_jobs += 1
+        self.open_bytes += len(argument)
+        return job
+
+    def answer(self, job: Job, answer: list[bytes], now: float) -> None:
+        """Send the answer and keep it."""
+        self.open_jobs -= 1
+        self.open_bytes -= len(job.argument)
+        job.drop_argument()
+        job.state = DONE
+        job.worker = None
+        job.answer = answer
+        job.deadline = now + self._settings.kept_seconds
+        size = OVERHEAD + len(answer[2])
+        client = job.client
+        client.kept_bytes += size
+        self.kept_bytes += size
+        self._kept[job.wid] = job
+        self._to_clients.append((client.identity, answer, job))
+        if (over := client.kept_bytes - self._settings.kept_bytes) > 0:
+            self._make_room(job, client.jobs.values(), over + self._settings.kept_bytes // 8)
+        if (over := self.kept_bytes - self._settings.kept_bytes_in_all) > 0:
+            self._make_room(job, self._kept.values(), over + self._settings.kept_bytes_in_all // 8)
+
+    def repeat(self, job: Job) -> None:
+        """Send a kept answer again."""
+        if job.answer is not None:
+            self._to_clients.append((job.client.identity, job.answer, job))
+
+    def acknowledge(self, job: Job, now: float) -> None:
+        """The client has its answer: remember only that the id was used."""
+        self._let_go(job)
+        job.deadline = now + self._settings.remembered_seconds
+        self._finished.append(job)
+        if len(self._finished) > self._settings.max_remembered:
+            self._forget(self._finished.popleft())
+
+    def tick(self, now: float) -> None:
+        """Drop what has been kept long enough; try again to tell what could not be told."""
+        old = []
+        for job in self._kept.values():
+            if job.deadline > now:
+                break
+            old.append(job)
+        for job in old:
+            self._let_go(job)
+            self._forget(job)
+        while self._finished and self._finished[0].deadline <= now:
+            self._forget(self._finished.popleft())
+        untold, self.untold = self.untold, {}
+        for job in untold.values():
+            self.repeat(job)
+
+    def _make_room(self, newest: Job, jobs: Iterable[Job], size: int) -> None:
+        """Forget the oldest answers of these, but not the newest; some more than must be, for it is slow."""
+        old = []
+        for job in jobs:
+            if size <= 0:
+                break
+            if job.answer is not None and job is not newest:
+                size -= OVERHEAD + len(job.answer[2])
+                old.append(job)
+        for job in old:
+            self._let_go(job)
+            self._forget(job)
+
+    def _let_go(self, job: Job) -> None:
+        assert job.answer is not None
+        size = OVERHEAD + len(job.answer[2])
+        job.client.kept_bytes -= size
+        self.kept_bytes -= size
+        del self._kept[job.wid]
+        self.untold.pop(job.wid, None)
+        job.answer = None
+        job.state = FINISHED
+
+    def _forget(self, job: Job) -> None:
+        del job.client.jobs[job.id]
+        del self.by_wid[job.wid]

@@ -1,0 +1,311 @@
+"""Who offers what: workers, functions and their coders (spec/rpc.md, section 5). Pure."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from framehub.rpc.jobs import Conduct, Job
+from framehub.rpc.waiting import Waiting
+
+ALWAYS: Final = "always"
+UNACKNOWLEDGED: Final = "unacknowledged"
+MAX_DESCRIPTION: Final = 4 << 20
+MAX_LEVELS: Final = 64
+"""How deep a schema may be nested."""
+MAX_LIST: Final = 8 << 20
+"""Of a list of functions; where it would be longer, docs and schemas are left out."""
+MAX_PENDING: Final = 1_024
+"""Descriptions of workers that have not registered yet."""
+MAX_PENDING_BYTES: Final = 8 << 20
+"""What these may have together; read, they take several times as much."""
+
+
+class Described(Struct, frozen=True):
+    """What a worker says of one function."""
+
+    doc: str = ""
+    parameters: Any = None
+    result: Any = None
+    redispatch: str = ALWAYS
+    max_runtime: float | None = None
+
+
+class Description(Struct, frozen=True):
+    """WORKER_DESCRIBE: what a worker says of itself."""
+
+    version: int = 1
+    processes: int = 1
+    window: int = 64
+    functions: dict[str, Described] = {}
+    holds: list[str] = []
+    """Ids, in hex, of queries that it is running or has the answer of."""
+    leaving: bool = False
+    """It finishes what it has and is to get nothing new."""
+
+
+_decoder: Final = msgspec.json.Decoder(Description)
+
+
+def read_description(data: bytes) -> Description | str:
+    """The description, or why it is none."""
+    if len(data) > MAX_DESCRIPTION:
+        return f"a description has at most {MAX_DESCRIPTION} bytes, not {len(data)}"
+    try:
+        described = _decoder.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+        return f"not a description: {exc}"
+    for name, function in described.functions.items():
+        if function.redispatch not in (ALWAYS, UNACKNOWLEDGED):
+            return f"function {name!r}: redispatch is {ALWAYS} or {UNACKNOWLEDGED}"
+        if _is_deeper(function.parameters, MAX_LEVELS) or _is_deeper(function.result, MAX_LEVELS):
+            return f"function {name!r}: a schema has at most {MAX_LEVELS} levels"
+    return described
+
+
+class Function:
+    """One name: its coders while somebody offers it, its workers, and who waits for one."""
+
+    __slots__ = ("argument", "described", "gone_at", "name", "result", "waiting", "workers")
+
+    def __init__(self, name: bytes, *, gone_at: float) -> None:
+        self.name = name
+        self.argument = b""
+        self.result = b""
+        self.workers: list[Worker] = []
+        self.waiting = Waiting()
+        self.described = Described()
+        self.gone_at = gone_at
+        """When its last worker went."""
+
+    @property
+    def keeps_acknowledged(self) -> bool:
+        """Whether a query that a dead worker had acknowledged may not be run by another."""
+        return self.described.redispatch == UNACKNOWLEDGED
+
+
+class Worker:
+    """One registered worker."""
+
+    __slots__ = (
+        "beats", "description", "functions", "heard", "holds", "identity", "jobs", "leaving", "owed", "stuck",
+        "turn", "window",
+    )  # fmt: skip
+
+    def __init__(self, identity: bytes, *, window: int, now: float) -> None:
+        self.identity = identity
+        self.functions: list[Function] = []
+        self.jobs: dict[bytes, Job] = {}
+        self.window = window
+        self.heard = now
+        self.beats = False
+        """Whether it ever sent a HEART_BEAT: only then is silence death."""
+        self.description: Description | None = None
+        self.holds: dict[bytes, None] = {}
+        """What it said that it has, in its order."""
+        self.leaving = False
+        """It finishes what it has and gets nothing new."""
+        self.stuck = False
+        """Nothing more could be sent to it; until it says something."""
+        self.owed: list[Job] = []
+        """Queries that it has already and could not be asked for again when it was stuck."""
+        self.turn = 0
+
+    @property
+    def described(self) -> bool:
+        """Whether it said what it is: then it knows more kinds of messages."""
+        return self.description is not None
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can be given a query."""
+        return len(self.jobs) < self.window and not self.leaving and not self.stuck
+
+    def next_waiting(self) -> Function | None:
+        """A function of its that somebody waits for, each in its turn."""
+        count = len(self.functions)
+        for step in range(1, count + 1):
+            function = self.functions[(self.turn + step) % count]
+            if function.waiting.count:
+                self.turn = (self.turn + step) % count
+                return function
+        return None
+
+
+class Registry:
+    """Workers by identity, functions by name."""
+
+    def __init__(self, *, window: int) -> None:
+        self.workers: dict[bytes, Worker] = {}
+        self.functions: dict[bytes, Function] = {}
+        self.strangers: dict[bytes, Conduct] = {}
+        """Peers that break rules."""
+        self._window = window
+        self._descriptions: dict[bytes, tuple[Description, int]] = {}
+        self.announced_bytes = 0
+        """Of descriptions of workers that have not registered yet."""
+        self._listed: bytes | None = None
+
+    def conflict(
+        self, identity: bytes, functions: Iterable[tuple[bytes, bytes, bytes]]
+    ) -> tuple[bytes, bytes, bytes] | None:
+        """The first function whose coders differ from those of other live workers, and theirs."""
+        for name, argument, result in functions:
+            function = self.functions.get(name)
+            if function is None or (function.argument, function.result) == (argument, result):
+                continue
+            others = (worker for worker in self.workers.values() if function in worker.functions)
+            if any(worker.identity != identity for worker in others):
+                return name, function.argument, function.result
+        return None
+
+    def register(
+        self, identity: bytes, functions: Sequence[tuple[bytes, bytes, bytes]], now: float
+    ) -> Worker:
+        """Enter a worker with all its functions, in place of what it had before; its queries stay its own."""
+        worker = self.workers.get(identity)
+        if worker is None:
+            worker = self.workers[identity] = Worker(identity, window=self._window, now=now)
+        self._leave_functions(worker, now)
+        worker.leaving = worker.stuck = False
+        worker.heard = now
+        for name, argument, result in functions:
+            function = self.function(name, gone_at=now)
+            if not function.workers:
+                function.described = Described()
+            function.argument, function.result = argument, result
+            function.workers.append(worker)
+            worker.functions.append(function)
+        if described := self._announced(identity) or worker.description:
+            self.describe(worker, described)
+        self._listed = None
+        return worker
+
+    def remove(self, worker: Worker, now: float) -> None:
+        """Forget a worker; its functions' coders with the last of theirs."""
+        del self.workers[worker.identity]
+        self._leave_functions(worker, now)
+        self._listed = None
+
+    def announce(self, identity: bytes, described: Description, size: int) -> None:
+        """Keep the description of a worker that is about to register; it had so many bytes."""
+        self._announced(identity)
+        kept = self._descriptions
+        while kept and (len(kept) >= MAX_PENDING or self.announced_bytes + size > MAX_PENDING_BYTES):
+            self._announced(next(iter(kept)))
+        kept[identity] = (described, size)
+        self.announced_bytes += size
+
+    def _announced(self, identity: bytes) -> Description | None:
+        """Take out what this worker said before it registered."""
+        described, size = self._descriptions.pop(identity, (None, 0))
+        self.announced_bytes -= size
+        return described
+
+    def describe(self, worker: Worker, described: Description) -> None:
+        """Note what a registered worker says of itself."""
+        worker.description = described
+        worker.window = max(1, min(self._window, described.window))
+        worker.leaving = worker.leaving or described.leaving
+        for function in worker.functions:
+            told = described.functions.get(function.name.decode())
+            if told is not None:
+                function.described = told
+        worker.holds = {wid: None for text in described.holds if len(wid := _unhex(text)) == 16}
+        self._listed = None
+
+    def function(self, name: bytes, *, gone_at: float) -> Function:
+        """The function of this name; a new one if there is none."""
+        found = self.functions.get(name)
+        if found is None:
+            found = self.functions[name] = Function(name, gone_at=gone_at)
+        return found
+
+    def pick(self, function: Function) -> Worker | None:
+        """The least loaded worker of a function that can take a query."""
+        best: Worker | None = None
+        least = 1 << 30
+        for worker in function.workers:
+            load = len(worker.jobs)
+            if load < least and load < worker.window and not worker.leaving and not worker.stuck:
+                best, least = worker, load
+                if not load:
+                    break
+        return best
+
+    def forget(self, before: float) -> None:
+        """Forget names that nobody offers, nobody waits for, and whose last worker went before this time."""
+        gone = [
+            name
+            for name, function in self.functions.items()
+            if not function.workers and not function.waiting.count and function.gone_at < before
+        ]
+        for name in gone:
+            del self.functions[name]
+
+    @property
+    def listed(self) -> bytes:
+        """FUNCTIONS_LIST: everything offered now, as JSON."""
+        if self._listed is None:
+            offered = sorted(
+                (function for function in self.functions.values() if function.workers), key=lambda f: f.name
+            )
+            self._listed = _listing([_entry(function) for function in offered])
+            if len(self._listed) > MAX_LIST:
+                brief = [_entry(function, Described()) for function in offered]
+                self._listed = _listing(brief)
+        return self._listed
+
+    def leave(self, worker: Worker, now: float) -> None:
+        """A worker offers nothing any more; but what it has it may answer."""
+        worker.leaving = True
+        for function in worker.functions:
+            if worker in function.workers:
+                function.workers.remove(worker)
+                if not function.workers:
+                    function.gone_at = now
+        self._listed = None
+
+    def _leave_functions(self, worker: Worker, now: float) -> None:
+        leaving = worker.leaving
+        self.leave(worker, now)
+        worker.leaving = leaving
+        worker.functions = []
+
+
+def _listing(functions: list[Mapping[str, Any]]) -> bytes:
+    listed = {"version": 1, "functions": functions}
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _entry(function: Function, told: Described | None = None) -> Mapping[str, Any]:
+    redispatch = function.described.redispatch
+    told = told or function.described
+    return {
+        "name": function.name.decode(),
+        "argument": function.argument.decode(),
+        "result": function.result.decode(),
+        "doc": told.doc,
+        "parameters": told.parameters,
+        "result_schema": told.result,
+        "redispatch": redispatch,
+        "max_runtime": told.max_runtime,
+        "workers": len(function.workers),
+    }
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether arrays and objects are nested deeper than this: what reads or writes them goes as deep."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return not levels or any(_is_deeper(each, levels - 1) for each in inner)
+
+
+def _unhex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return b""

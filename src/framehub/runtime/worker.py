@@ -1,0 +1,217 @@
+"""``Worker``: Python functions that anybody may call."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TypeVar, overload
+
+import uvloop
+
+from framehub.errors import ConfigError
+from framehub.rpc.settings import WorkerSettings
+from framehub.runtime.curve import CurveClient
+from framehub.runtime.functionset import FunctionSet, Redispatch
+from framehub.runtime.workdone import Leftover, Outcome
+from framehub.runtime.worker_link import WorkerLink
+from framehub.runtime.workshop import Workshop
+from framehub.runtime.worksource import main_source, stop_here
+from framehub.runtime.workthreads import ThreadWorkshop
+from framehub.runtime.zmq_setup import Options
+
+log = logging.getLogger("framehub.worker")
+
+DEFAULT_WORKERS: Final = "tcp://127.0.0.1:7403"
+DRAIN: Final = 30.0
+_LAST_WORDS: Final = 2.0
+"""Seconds that the last answers have to be acknowledged when a worker ends."""
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Worker:
+    """Offers functions to a proxy and runs them, by default in processes of their own.
+
+    The address is the argument, else ``FRAMEHUB_WORKERS``, else ``tcp://127.0.0.1:7403``.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        processes: int | None = None,
+        threads: int | None = None,
+        curve: CurveClient | None = None,
+        drain: float = DRAIN,
+        settings: WorkerSettings | None = None,
+        options: Options | None = None,
+    ) -> None:
+        """``threads`` runs functions in threads of this process instead of ``processes``.
+
+        Raises:
+            ConfigError: both are given, or a number that cannot be.
+        """
+        if processes is not None and threads is not None:
+            raise ConfigError("functions run in processes or in threads: give one of the two numbers")
+        for name, number in (("processes", processes), ("threads", threads)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{name} must be at least 1, not {number!r}")
+        self.functions = FunctionSet()
+        self.address = address
+        self.processes = processes
+        self.threads = threads
+        self.curve = curve
+        self.drain = drain
+        """Seconds that running functions have to finish when the worker stops."""
+        self._settings = settings or WorkerSettings()
+        self._options = options
+        self._stopping: asyncio.Event | None = None
+
+    @overload
+    def function(self, function: _F, /) -> _F: ...
+
+    @overload
+    def function(
+        self,
+        *,
+        name: str | None = None,
+        coders: tuple[str, str] | None = None,
+        redispatch: Redispatch = "always",
+        max_runtime: float | None = None,
+    ) -> Callable[[_F], _F]: ...
+
+    def function(
+        self,
+        function: _F | None = None,
+        *,
+        name: str | None = None,
+        coders: tuple[str, str] | None = None,
+        redispatch: Redispatch = "always",
+        max_runtime: float | None = None,
+    ) -> _F | Callable[[_F], _F]:
+        """Offer the decorated function, plain or async, under its own name or ``name``.
+
+        ``coders`` say how argument and result become bytes; ``("json", "json")`` by default, typed by the
+        annotations. ``redispatch="unacknowledged"``: never run it twice, even if a worker died in the middle.
+        ``max_runtime``: end it after so many seconds.
+        """
+
+        def offer(function: _F) -> _F:
+            self.functions.add(
+                function, name=name, coders=coders, redispatch=redispatch, max_runtime=max_runtime
+            )
+            return function
+
+        return offer if function is None else offer(function)
+
+    def run(self, address: str | None = None) -> None:
+        """Serve until SIGTERM or Ctrl-C.
+
+        Raises:
+            ConfigError: there is nothing to offer, or the functions cannot be found again by a process.
+            IncompatibleSpecs: others offer a function of ours with other coders.
+        """
+        stop_here()
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        uvloop.run(self._run(address))
+
+    async def _run(self, address: str | None) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        await self.serve(address)
+
+    def stop(self) -> None:
+        """Say goodbye and finish what runs; ``serve`` returns then. A second time, do not wait."""
+        if self._stopping is not None:
+            if self._stopping.is_set():
+                self.drain = 0
+                if self._draining is not None:
+                    self._draining.cancel()
+            self._stopping.set()
+
+    async def serve(
+        self,
+        address: str | None = None,
+        *,
+        source: str | None = None,
+        on_ready: Callable[[str], None] = lambda _address: None,
+        on_stopping: Callable[[int], None] = lambda _running: None,
+    ) -> None:
+        """Serve until ``stop``; ``on_ready`` is told the address once the functions can be called there.
+
+        ``on_stopping`` is told how many calls are waited for.
+        ``source`` is where processes find the functions, ``module:attribute``; else what is running now.
+        """
+        stop_here()
+        if not self.functions:
+            raise ConfigError("this worker has no functions: decorate some with @worker.function")
+        address = address or self.address or os.environ.get("FRAMEHUB_WORKERS") or DEFAULT_WORKERS
+        self._stopping = asyncio.Event()
+        self._draining: asyncio.Task[Leftover] | None = None
+        failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def fail(error: Exception) -> None:
+            if not failed.done():
+                failed.set_exception(error)
+
+        link = WorkerLink(
+            address,
+            self.functions,
+            processes=self.threads or self.processes or _cores(),
+            settings=self._settings,
+            curve=self.curve,
+            options=self._options,
+            on_ready=lambda: on_ready(address),
+            on_refused=fail,
+        )
+        shop = self._shop(source, link)
+        await shop.start()
+        link.begin = shop.submit
+        link.cancel = shop.cancel
+        link.open()
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((stopping, failed), return_when=asyncio.FIRST_COMPLETED)
+            if not failed.done():
+                on_stopping(shop.running)
+                await self._say_goodbye(link, shop)
+        finally:
+            stopping.cancel()
+            link.close()
+            await shop.stop(0)
+        if failed.done():
+            failed.result()
+        failed.cancel()
+
+    def _shop(self, source: str | None, link: WorkerLink) -> Workshop | ThreadWorkshop:
+        def outcome(wid: bytes, outcome: Outcome) -> None:
+            link.finished(wid, outcome.result, outcome.error)
+
+        if self.threads is not None:
+            return ThreadWorkshop(self.functions, threads=self.threads, on_outcome=outcome)
+        return Workshop(
+            source or main_source(),
+            self.functions,
+            processes=self.processes or _cores(),
+            on_outcome=outcome,
+            on_died=link.died,
+            on_broken=lambda text: log.error("a process cannot start: %s", text),
+        )
+
+    async def _say_goodbye(self, link: WorkerLink, shop: Workshop | ThreadWorkshop) -> None:
+        """Take nothing new, give back what was not begun, finish the rest, and see the answers off."""
+        link.drain()
+        self._draining = asyncio.ensure_future(shop.stop(self.drain, on_waiting=link.give_back))
+        with suppress(asyncio.CancelledError):
+            leftover = await self._draining
+            link.died(leftover.cut_off)
+        until = asyncio.get_running_loop().time() + _LAST_WORDS
+        # Only while stopping: look, do not wire.
+        while link.unacknowledged and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))

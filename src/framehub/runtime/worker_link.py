@@ -1,0 +1,194 @@
+"""A worker's link to a proxy: one DEALER and the machine; functions run elsewhere."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Final
+
+from framehub.errors import IncompatibleSpecs
+from framehub.rpc.messages import Way, counts
+from framehub.rpc.settings import WorkerSettings
+from framehub.rpc.worker import Workbench
+from framehub.runtime.curve import CurveClient
+from framehub.runtime.functionset import Function, FunctionSet
+from framehub.runtime.rpc_client import dial, new_identity
+from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_socket import MessageSocket, Sent
+
+log = logging.getLogger("framehub.worker")
+
+TICK: Final = 0.1
+LINGER: Final = 0.5
+
+
+class WorkerLink:
+    """``open`` it when functions can be run, ``close`` it in the end."""
+
+    def __init__(
+        self,
+        address: str,
+        functions: FunctionSet,
+        *,
+        processes: int,
+        settings: WorkerSettings,
+        curve: CurveClient | None = None,
+        options: Options | None = None,
+        on_ready: Callable[[], None] = lambda: None,
+        on_refused: Callable[[IncompatibleSpecs], None] = lambda _error: None,
+    ) -> None:
+        self.address = address
+        self.identity = new_identity()
+        self.begin: Callable[[bytes, str, bytes], None] = lambda _wid, _name, _argument: None
+        """Has a query run; set by the owner, like ``cancel``."""
+        self.cancel: Callable[[bytes], None] = lambda _wid: None
+        self._curve = curve
+        self._options = options
+        self._on_ready = on_ready
+        self._on_refused = on_refused
+        self._is_ready = False
+        self._machine = Workbench(
+            settings,
+            [(name, *_coders(function)) for name, function in functions.items()],
+            _about(functions, processes, settings.window),
+            once=[name for name, function in functions.items() if function.redispatch == "unacknowledged"],
+        )
+        self._unsent: list[list[bytes]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushing = False
+        self._socket: MessageSocket | None = None
+
+    @property
+    def unacknowledged(self) -> int:
+        """Answers that the proxy may not have."""
+        return self._machine.unacknowledged
+
+    def open(self) -> None:
+        """Connect, and register whenever a connection is there.
+
+        Raises:
+            ConfigError: that is no address.
+        """
+        self._socket = self._dial()
+        self._loop = asyncio.get_running_loop()
+        self._tick()
+
+    def close(self) -> None:
+        """End the link."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._socket is not None:
+            self._flush()
+            self._socket.close(linger=LINGER)
+            self._socket = None
+
+    def drain(self) -> None:
+        """Say goodbye: take nothing new."""
+        self._machine.drain()
+        self._flush()
+
+    def finished(self, wid: bytes, result: bytes | None, error: str) -> None:
+        """A function returned or failed."""
+        self._machine.finished(wid, result=result, exception=error, now=monotonic())
+        self._soon()
+
+    def died(self, wids: list[bytes]) -> None:
+        """What ran these has died."""
+        self._machine.died(wids, monotonic())
+        self._work()
+
+    def give_back(self, wids: list[bytes]) -> None:
+        """These were not begun, and will not be."""
+        self._machine.give_back(wids, monotonic())
+        self._flush()
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _dial(self) -> MessageSocket:
+        return dial(
+            self.address,
+            self._heard,
+            identity=self.identity,
+            counts=counts(Way.PROXY_TO_WORKER),
+            curve=self._curve,
+            options=self._options,
+            on_connect=self._connected,
+            on_writable=self._flush,
+        )
+
+    def _connected(self) -> None:
+        self._machine.connected(monotonic())
+        self._work()
+
+    def _heard(self, batch: list[list[bytes]]) -> None:
+        now = monotonic()
+        for message in batch:
+            if reason := self._machine.said(message, now):
+                log.warning("the proxy sent what is no message: %s", reason)
+        if not self._is_ready and self._machine.welcomed:
+            self._is_ready = True
+            self._on_ready()
+        if self._machine.refused is not None:
+            self._on_refused(self._machine.refused)
+        self._work()
+
+    def _work(self) -> None:
+        """Begin what is to begin, end what is to end, send what is to be sent."""
+        machine = self._machine
+        self._flush()  # first: what is begun has been acknowledged, whatever becomes of us
+        begin, machine.to_begin = machine.to_begin, []
+        for wid, name, argument in begin:
+            self.begin(wid, name, argument)
+        cancel, machine.to_cancel = machine.to_cancel, []
+        for wid in cancel:
+            self.cancel(wid)
+        self._flush()
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(TICK, self._tick)
+        self._machine.tick(monotonic())
+        if self._machine.renew:
+            self._machine.renew = False
+            log.warning("no word from %s: connecting anew", self.address)
+            assert self._socket is not None
+            self._socket.close()
+            self._socket = self._dial()
+        self._flush()
+
+    def _soon(self) -> None:
+        """Send at the end of this turn of the loop: what many functions gave goes out together."""
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        socket = self._socket
+        if socket is None:
+            return
+        self._unsent += self._machine.out
+        self._machine.out.clear()
+        sent = 0
+        for parts in self._unsent:
+            if socket.send(parts) is not Sent.OK:
+                break
+            sent += 1
+        del self._unsent[:sent]
+
+
+def _coders(function: Function) -> tuple[str, str]:
+    signature = function.bound.signature
+    return signature.argument, signature.result
+
+
+def _about(functions: FunctionSet, processes: int, window: int) -> dict[str, Any]:
+    told = {
+        name: {
+            **function.bound.description,
+            "redispatch": function.redispatch,
+            "max_runtime": function.max_runtime,
+        }
+        for name, function in functions.items()
+    }
+    return {"version": 1, "processes": processes, "window": window, "functions": told}

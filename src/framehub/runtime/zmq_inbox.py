@@ -1,0 +1,119 @@
+"""Messages out of a ZeroMQ socket, with a limit to what one message and one turn may take.
+
+Whether another part follows, ZeroMQ says to who asks after each part, and asking takes longer than receiving.
+Where the type of a message says how many parts it has (``counts``), only the last one is asked for. That is
+for peers we trust: a message that is shorter than it says swallows the beginning of the next one, whosever
+that is. A dealer has one peer, so there it can only hurt itself.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import zmq
+from zmq.backend import Socket as Backend
+
+from framehub.runtime.zmq_setup import Options
+
+NOBLOCK: Final = int(zmq.NOBLOCK)
+RCVMORE: Final = int(zmq.RCVMORE)
+SRCFD: Final = int(zmq.SRCFD)
+USER_ID: Final = "User-Id"
+
+
+class Inbox:
+    """Takes messages, part by part. Who sends one of too many parts or bytes only loses it."""
+
+    def __init__(
+        self,
+        socket: zmq.Socket[bytes],
+        options: Options,
+        *,
+        has_identities: bool,
+        has_keys: bool,
+        counts: Mapping[bytes, int] | None = None,
+    ) -> None:
+        # pyzmq's call in C, without the layers around it.
+        self._recv: Callable[..., Any] = Backend.recv.__get__(socket)
+        self._get: Callable[[int], Any] = Backend.get.__get__(socket)
+        self._options = options
+        self._counts = counts
+        self._has_identities = has_identities
+        self._has_keys = has_keys
+        self._is_dropping = False
+        self.keys: list[str] = []
+        """Beside each message of the last turn the public key of its sender, where there are keys."""
+        self.flooders: list[bytes] = []
+        """Of the last turn, the identities behind messages that were too large; empty ones at a dealer."""
+        self.finishers: set[int] | None = None
+        """If somebody wants to know (runtime/watchdog.py): which connections messages came from."""
+
+    def take(self) -> tuple[list[list[bytes]], bool]:  # noqa: PLR0912, PLR0915 (calls cost as much as parts)
+        """The messages of one turn, and whether there are no more."""
+        recv, counts = self._recv, self._counts
+        has_identities, has_keys = self._has_identities, self._has_keys
+        max_parts, max_bytes = self._options.max_parts, self._options.max_message_bytes
+        parts_left, bytes_left = self._options.turn_parts, self._options.turn_bytes
+        batch: list[list[bytes]] = []
+        self.keys = keys = []
+        self.flooders = flooders = []
+        finishers = self.finishers
+        try:
+            while parts_left > 0 and bytes_left > 0:
+                if self._is_dropping:
+                    parts_left -= self._drop(parts_left)
+                    continue
+                # Only a Frame knows whether another part follows; after an identity one always does.
+                if has_keys:
+                    frame = recv(NOBLOCK, False)
+                    key = frame.get(USER_ID)
+                    parts: list[bytes] = [frame.bytes]
+                else:
+                    parts = [recv(NOBLOCK)] if has_identities else []
+                if counts is None:
+                    frame = recv(NOBLOCK, False)
+                    part = frame.bytes
+                    more = frame.more
+                    size = len(part)
+                    parts.append(part)
+                else:
+                    kind = recv(NOBLOCK)
+                    parts.append(kind)
+                    left = counts.get(kind, 1)
+                    while left > 2:
+                        parts.append(recv(NOBLOCK))
+                        left -= 1
+                    if left == 2:
+                        frame = recv(NOBLOCK, False)
+                        parts.append(frame.bytes)
+                        more = frame.more
+                    else:
+                        more = bool(self._get(RCVMORE))
+                    size = sum(map(len, parts))  # with the identity; nobody is that exact here
+                while more and len(parts) < max_parts and size <= max_bytes:
+                    frame = recv(NOBLOCK, False)
+                    part = frame.bytes
+                    more = frame.more
+                    size += len(part)
+                    parts.append(part)
+                parts_left -= len(parts)
+                bytes_left -= size
+                if finishers is not None:
+                    finishers.add(frame.get(SRCFD))
+                if more or size > max_bytes:
+                    self._is_dropping = more
+                    flooders.append(parts[0] if has_identities else b"")
+                    continue
+                batch.append(parts)
+                if has_keys:
+                    keys.append(key)
+        except zmq.Again:
+            return batch, True
+        return batch, False
+
+    def _drop(self, most: int) -> int:
+        """Throw away the rest of a message, at most so many parts of it; how many those were."""
+        for done in range(1, most + 1):
+            if not self._recv(NOBLOCK, False).more:
+                self._is_dropping = False
+                return done
+        return most

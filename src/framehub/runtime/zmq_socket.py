@@ -1,0 +1,278 @@
+"""``MessageSocket``: a ROUTER or a DEALER that never blocks, in the running event loop.
+
+What came is given in batches, one for each time that the socket was emptied, so that answers can be gathered.
+Each message is a list of its parts; at a router the first is the identity of who sent it.
+"""
+
+import asyncio
+import errno
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, Final, TypeAlias
+
+import zmq
+from zmq.backend import Socket as Backend
+
+from framehub.errors import ConfigError
+from framehub.runtime.curve import CurveClient, CurveServer
+from framehub.runtime.zmq_edge import Edge
+from framehub.runtime.zmq_inbox import Inbox
+from framehub.runtime.zmq_monitor import LinkEvent, Monitor
+from framehub.runtime.zmq_setup import TYPES, Kind, Options, configure, dial, listen
+from framehub.runtime.zmq_zap import Doorkeeper
+
+OnBatch: TypeAlias = Callable[[list[list[bytes]]], None]
+Notice: TypeAlias = Callable[[], None]
+
+TRY_AGAIN_SECONDS: Final = 0.02
+"""ZeroMQ does not always say that a queue has room again, so after this long it is tried."""
+LAST: Final = int(zmq.NOBLOCK)
+MORE: Final = int(zmq.NOBLOCK | zmq.SNDMORE)
+EVENTS: Final = int(zmq.EVENTS)
+POLLIN: Final = int(zmq.POLLIN)
+
+
+class Sent(Enum):
+    """What became of a message. OK is not "delivered": a peer that dies takes what is on its way with it."""
+
+    OK = auto()
+    AGAIN = auto()
+    """The queue is full, or nobody is connected: nothing was sent; ``on_writable`` says when to try again."""
+    UNREACHABLE = auto()
+    """No peer has this identity, or the socket is closed: nothing was sent."""
+
+
+_OK: Final = Sent.OK
+
+
+class MessageSocket:
+    """Made in a running event loop; then ``bind`` or ``connect``, and ``close`` in the end."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        on_batch: OnBatch,
+        *,
+        identity: bytes | None = None,
+        curve: CurveServer | CurveClient | None = None,
+        options: Options | None = None,
+        counts: Mapping[bytes, int] | None = None,
+        on_connect: Notice | None = None,
+        on_disconnect: Notice | None = None,
+        on_refused: Notice | None = None,
+        on_writable: Notice | None = None,
+        on_flood: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """``counts`` says how many parts a message has whose first (at a router, second) part is the key: it
+        makes receiving much faster, and is only for peers that are trusted to keep to it.
+
+        ``on_connect``, ``on_disconnect`` and ``on_refused`` tell of some connection, not whose it is.
+
+        ``on_writable`` is called after a send that gave AGAIN, when another try may be worth it. ``on_flood``
+        is given the identity of who sent a message of too many parts or bytes; no bytes at a dealer.
+
+        Raises:
+            ConfigError: an identity that ZeroMQ does not allow.
+        """
+        self._on_batch = on_batch
+        self._on_writable = on_writable
+        self._on_flood = on_flood
+        self._on_link = {
+            LinkEvent.CONNECTED: on_connect,
+            LinkEvent.DISCONNECTED: on_disconnect,
+            LinkEvent.REFUSED: on_refused,
+        }
+        self.is_closed = False
+        self.floods = 0
+        """Messages thrown away for their parts or bytes."""
+        self._is_in_turn = False
+        self._has_sent = False
+        self._is_blocked = False
+        self._retry: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        options = options or Options()
+        has_keys = isinstance(curve, CurveServer)
+        # A context more is a thread more to wake for each message, so there is one where it must be.
+        self._context = zmq.Context() if has_keys else zmq.Context.instance()
+        self._doorkeeper = Doorkeeper(self._context, curve) if isinstance(curve, CurveServer) else None
+        self._socket = self._context.socket(TYPES[kind])
+        try:
+            configure(self._socket, kind, options, identity)
+            if curve is not None:
+                curve.secure(self._socket)
+        except ConfigError:
+            self._release(0)
+            raise
+        self._inbox = Inbox(
+            self._socket, options, has_identities=kind == "router", has_keys=has_keys, counts=counts
+        )
+        # pyzmq's calls in C, without the layers around them.
+        self._send: Callable[..., Any] = Backend.send.__get__(self._socket)
+        self._get: Callable[[int], Any] = Backend.get.__get__(self._socket)
+        is_told = any(self._on_link.values())
+        self._monitor = Monitor(self._context, self._socket, self._link) if is_told else None
+        self._edge = Edge(self._socket, self._turn)
+
+    @property
+    def senders(self) -> Sequence[str]:
+        """While ``on_batch`` runs, and only with a ``CurveServer``: the public key behind each message."""
+        return self._inbox.keys
+
+    @property
+    def refused(self) -> int:
+        """Peers that were not let in for their keys."""
+        return self._doorkeeper.refused if self._doorkeeper else 0
+
+    def note_finishers(self, finishers: set[int] | None) -> None:
+        """From now on enter there the file descriptor of each connection that a message came from."""
+        self._inbox.finishers = finishers
+
+    def bind(self, address: str) -> str:
+        """Listen at ``address``; gives the real one, also if port 0 was asked for.
+
+        Raises:
+            ConfigError: it is taken, or none that can be listened at.
+        """
+        return listen(self._socket, address)
+
+    def connect(self, address: str) -> None:
+        """Connect, and again whenever the connection is lost.
+
+        Raises:
+            ConfigError: that is no address.
+        """
+        dial(self._socket, address)
+
+    def send(self, parts: Sequence[bytes]) -> Sent:
+        """Hand over one message, whole or not at all; at a router its first part says to whom."""
+        if not self._has_sent:
+            self._has_sent = True
+            if not self._is_in_turn:
+                self._edge.soon()
+        send = self._send
+        done = 0
+        try:
+            for part in parts[:-1]:
+                send(part, MORE)
+                done += 1
+            send(parts[-1], LAST)
+        except zmq.ZMQError as exc:
+            return self._not_sent(exc, parts, done)
+        return _OK
+
+    def send_to(self, identity: bytes, parts: Sequence[bytes]) -> Sent:
+        """``send([identity, *parts])`` at a router, quicker.
+
+        Whether it can be sent shows with the identity: what a router cannot send after that, it drops.
+        """
+        if not self._has_sent:
+            self._has_sent = True
+            if not self._is_in_turn:
+                self._edge.soon()
+        send = self._send
+        try:
+            send(identity, MORE)
+            if len(parts) == 2:
+                send(parts[0], MORE)
+            elif len(parts) == 3:
+                send(parts[0], MORE)
+                send(parts[1], MORE)
+            else:
+                for part in parts[:-1]:
+                    send(part, MORE)
+            send(parts[-1], LAST)
+        except zmq.ZMQError as exc:
+            return self._not_sent(exc, parts, 0)
+        return _OK
+
+    def pause(self) -> None:
+        """Take no more messages, until ``resume``; when their queue is full, the peers wait."""
+        self._edge.pause()
+
+    def resume(self) -> None:
+        """Take messages again."""
+        if not self.is_closed:
+            self._edge.resume()
+
+    def close(self, linger: float = 0.0) -> None:
+        """End all connections; what was sent and is still here gets ``linger`` seconds to go out."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._edge.pause()
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._monitor is not None:
+            self._monitor.close()
+        self._release(round(linger * 1_000))
+
+    def _release(self, linger: int) -> None:
+        self._socket.close(linger)
+        if self._doorkeeper is None:
+            return
+        self._doorkeeper.close()
+        if linger:  # ending a context waits for that
+            threading.Thread(target=self._context.term, daemon=True).start()
+        else:
+            self._context.term()
+
+    def _link(self, event: LinkEvent) -> None:
+        notice = self._on_link[event]
+        if notice is not None:
+            notice()
+
+    # --- in the event loop ---------------------------------------------------------------------------------
+
+    def _turn(self) -> bool:
+        """Take what there is, if that is not too much for one turn; whether there may be more."""
+        self._is_in_turn = True
+        try:
+            if self._is_blocked:
+                self._unblock()
+            elif self._has_sent and self._is_empty():
+                return False
+            return not self.is_closed and self._take()
+        finally:
+            self._is_in_turn = False
+
+    def _take(self) -> bool:
+        batch, is_empty = self._inbox.take()
+        for identity in self._inbox.flooders:
+            self.floods += 1
+            if self._on_flood is not None:
+                self._on_flood(identity)
+        if batch:
+            self._on_batch(batch)
+        if self.is_closed or (is_empty and not self._has_sent):
+            return False
+        return not (self._is_empty() and is_empty)
+
+    def _is_empty(self) -> bool:
+        """Whether no message is there. Sending may have swallowed the news of one."""
+        self._has_sent = False
+        return not self._get(EVENTS) & POLLIN
+
+    # --- when a queue is full ------------------------------------------------------------------------------
+
+    def _not_sent(self, exc: zmq.ZMQError, parts: Sequence[bytes], done: int) -> Sent:
+        if exc.errno == errno.EHOSTUNREACH or self.is_closed:
+            return Sent.UNREACHABLE
+        if exc.errno != errno.EAGAIN:
+            raise exc
+        if done:
+            # The connection ended in the middle of it: the rest is thrown away, and has to be given for that.
+            for at in range(done + 1, len(parts)):
+                self._send(parts[at], LAST if at == len(parts) - 1 else MORE)
+        self._is_blocked = True
+        if self._retry is None and self._on_writable is not None:
+            self._retry = self._loop.call_later(TRY_AGAIN_SECONDS, self._unblock)
+        return Sent.AGAIN
+
+    def _unblock(self) -> None:
+        self._is_blocked = False
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._on_writable is not None:
+            self._on_writable()

@@ -1,0 +1,162 @@
+"""Attacks on a proxy of remote functions. Each takes an arena and a count, and says what it saw."""
+
+import asyncio
+import json
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from framehub.runtime.functions import Functions
+from tests.attacks.arena import MIB, Seen
+from tests.attacks.attacker import PATIENCE, Attacker, crowd
+from tests.attacks.rpc_arena import RpcArena, RpcAttack
+from tests.attacks.rpc_attacker import COMMAND, LONG, MORE, Dealer, bare, frame
+
+AT_ONCE = 500
+FOUR_GIB = 0xFFFFFFFF
+LARGEST = 0x7FFFFFFFFFFFFFFF
+PART = frame(MORE, b"A")
+
+
+async def take_a_living_identity(arena: RpcArena, count: int) -> Seen:
+    """T45: come under the identity of a caller that is there, and wait for its results."""
+    seen: Seen = Counter()
+    curve, rogue = (arena.curve("client"), arena.curve("rogue")) if arena.keys else (None, None)
+    async with Functions(f"tcp://127.0.0.1:{arena.clients}", curve=curve, timeout=PATIENCE) as victim:
+        await victim.call("square", 1)
+        assert victim._link is not None
+        with Dealer(arena.clients, victim._link.identity, curve=rogue) as thief:
+            await thief.until(lambda: thief.connections)
+            thief.says(b"QUERY", b"mine", b"12", b"echo")
+            async for batch in in_batches(count):
+                results = await asyncio.gather(*(victim.call("square", n) for n in batch))
+                seen["right"] += sum(result == n * n for result, n in zip(results, batch, strict=True))
+            seen["stolen"] += len(thief.heard)
+    return seen
+
+
+async def use_the_same_ids(arena: RpcArena, count: int) -> Seen:
+    """T50: two clients, every id used by both at the same time."""
+    seen: Seen = Counter()
+    curve = arena.curve("client") if arena.keys else None
+    with Dealer(arena.clients, curve=curve) as left, Dealer(arena.clients, curve=curve) as right:
+        async for batch in in_batches(count):
+            ids = [n.to_bytes(16, "big") for n in batch]
+            for id_ in ids:
+                for name, peer in ((b"left", left), (b"right", right)):
+                    peer.says(b"QUERY", id_, name + id_, b"echo")
+            for name, peer in ((b"left", left), (b"right", right)):
+                for type_, id_, *rest in await peer.hears(2 * len(ids)):
+                    if type_ == b"RESPONSE_RESULT":
+                        seen["own" if rest == [name + id_] else "another's"] += 1
+                        peer.says(b"RESPONSE_RECEIVED", id_)
+    return seen
+
+
+async def declare_sizes(arena: RpcArena, count: int) -> Seen:
+    """T51: frames that declare 4 GiB and 2^63 - 1 bytes."""
+    seen: Seen = Counter()
+
+    async def one() -> None:
+        for size in (FOUR_GIB, LARGEST):
+            for flags in (0, MORE, COMMAND):
+                for port in (arena.clients, arena.workers):
+                    attacker = await bare(port)
+                    await attacker.throw(frame(flags | LONG, b"A", declared=size))
+                    await attacker.rest()
+                    seen["disconnected"] += 1
+                    attacker.leave()
+
+    await crowd([one] * count, at_once=4)
+    return seen
+
+
+async def never_end(arena: RpcArena, count: int, *, part: bytes = PART) -> Seen:
+    """T52: parts without end, each with the sign that more follow."""
+    seen: Seen = Counter()
+    for port in (arena.clients, arena.workers):
+        attacker = await bare(port)
+        sent, block = 0, part * max(1, MIB // 8 // len(part))
+        while sent < count * len(PART):
+            if not await attacker.throw(block):
+                seen["cut off"] += 1
+                break
+            sent += len(block)
+        else:
+            seen["heard to the end"] += 1
+        attacker.leave()
+    return seen
+
+
+async def never_end_largely(arena: RpcArena, count: int) -> Seen:
+    """T52: the same with large parts."""
+    return await never_end(arena, 20 * count, part=frame(MORE, bytes(65_536)))
+
+
+async def say_nothing(arena: RpcArena, count: int) -> Seen:
+    """T59: connect and say nothing, until the gateway has had enough of it."""
+    seen: Seen = Counter()
+
+    async def one() -> None:
+        attacker = await Attacker.connected(arena.clients)
+        await attacker.rest()
+        seen["disconnected"] += 1
+        attacker.leave()
+
+    await crowd([one] * count, at_once=AT_ONCE)
+    return seen
+
+
+async def ask_and_ask(arena: RpcArena, count: int) -> Seen:
+    """T62: questions, as fast as they go."""
+    seen: Seen = Counter()
+    began = time.monotonic()
+    with Dealer(arena.clients) as attacker:
+        for n in range(count):
+            attacker.says(b"CODER_IDENTITY_QUERY", b"%d" % n, b"square")
+            if not n % 500:
+                await asyncio.sleep(0)
+        # What the attacker does not read fast enough is not kept for it: an answer may be missing here.
+        attacker.says(b"QUERY", b"last", b"x", b"echo")
+        await attacker.until(lambda: [b"RESPONSE_RESULT", b"last", b"x"] in attacker.heard[-100:])
+        for type_, _, *rest in attacker.heard:
+            seen[type_.decode() + (" BUSY" if rest and rest[0].startswith(b"BUSY") else "")] += 1
+    seen["seconds begun"] = math.ceil(time.monotonic() - began) + 1
+    return seen
+
+
+async def describe_at_length(arena: RpcArena, count: int) -> Seen:
+    """Workers that describe themselves with 3 MiB each, and never register."""
+    seen: Seen = Counter()
+    told = json.dumps({"functions": {"f": {"doc": "x" * 3 * MIB}}}).encode()
+
+    async def one() -> None:
+        with Dealer(arena.workers) as attacker:
+            attacker.says(b"WORKER_DESCRIBE", told)
+            attacker.says(b"HEART_BEAT")
+            await attacker.hears()
+            seen["heard"] += 1
+
+    await crowd([one] * count, at_once=4)
+    return seen
+
+
+async def in_batches(count: int, size: int = 200) -> AsyncIterator[range]:
+    """Numbers, some hundred at a time: a client's queue has a thousand places."""
+    for start in range(0, count, size):
+        yield range(start, min(count, start + size))
+        await asyncio.sleep(0)
+
+
+T45 = RpcAttack("T45 identity of a living caller", take_a_living_identity, 200, 1_000)
+T50 = RpcAttack("T50 two clients, the same ids", use_the_same_ids, 2_000, 100_000)
+T51 = RpcAttack("T51 frames of 4 GiB and more, declared", declare_sizes, 10, 500)
+T52 = RpcAttack("T52 parts without end", never_end, 30_000_000, 300_000_000, allowed=256 * MIB)
+T52_LARGE = RpcAttack(
+    "T52 large parts without end", never_end_largely, 30_000_000, 100_000_000, allowed=384 * MIB
+)
+T59 = RpcAttack("T59 connections that say nothing", say_nothing, 500, 500)
+T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 1_000_000)
+DESCRIBED = RpcAttack("descriptions of workers that never come", describe_at_length, 30, 1_000, 256 * MIB)
+ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, DESCRIBED)

@@ -1,0 +1,92 @@
+from typing import Any
+
+from framehub.journal.record import NO_ID, Row, to_batch
+from framehub.rpc import words
+from framehub.rpc.jobs import Client, Job
+from framehub.rpc.registry import Function
+from framehub.runtime.rpc_tap import RpcTap
+
+WID = bytes(range(16))
+PARENT = b"p" * 16
+
+
+class Rows:
+    """Stands where the journal's tap is."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def append(self, row: Row) -> None:
+        self.rows.append(row)
+
+    @property
+    def last(self) -> dict[str, Any]:
+        row: dict[str, Any] = to_batch(self.rows[-1:]).to_pylist()[0]
+        return row
+
+
+def tapped() -> tuple[RpcTap, Rows]:
+    rows = Rows()
+    return RpcTap(rows), rows  # type: ignore[arg-type]
+
+
+def job(*, known: bool = True) -> Job:
+    made = Job(Client(b"me", lambda id_: id_), b"1", WID, b"square", b"12")
+    made.parent = PARENT
+    if known:
+        made.spec = Function(b"square", gone_at=0.0)
+        made.spec.argument, made.spec.result = b"json", b"Int"
+    return made
+
+
+def test_a_query_has_its_exchange_its_parent_and_its_coder() -> None:
+    """[RPC-11.2]"""
+    tap, rows = tapped()
+    tap.came("client", b"me", [words.QUERY, b"1", b"12", b"square"], job())
+    row = rows.last
+    assert (row["protocol"], row["kind"], row["direction"]) == ("rpc", "query", "in")
+    assert (row["exchange"], row["parent"], row["coder"]) == (WID, PARENT, "json")
+    assert (row["endpoint"], row["query"], row["error"]) == ("square", b"1", None)
+    tap.went("worker", b"w", [words.QUERY, WID, b"12", b"square"], job())
+    assert (rows.last["direction"], rows.last["parent"], rows.last["coder"]) == ("out", None, "json")
+
+
+def test_a_result_has_the_results_coder_and_an_exception_a_code() -> None:
+    tap, rows = tapped()
+    tap.came("worker", b"w", [words.RESPONSE_RESULT, WID, b"144"], job())
+    assert (rows.last["kind"], rows.last["coder"], rows.last["endpoint"]) == ("result", "Int", "square")
+    tap.went("client", b"me", [words.RESPONSE_EXCEPTION, b"1", b"ValueError: no"], job())
+    assert rows.last["error"] == "function_failed"
+    tap.went("client", b"me", [words.RESPONSE_EXCEPTION, b"1", b"BUSY: later"], None)
+    assert (rows.last["error"], rows.last["exchange"]) == ("busy", None)
+    tap.went("client", b"me", [words.RESPONSE_UNKNOWN_FUNCTION, b"1", b"square"], job(known=False))
+    assert (rows.last["error"], rows.last["coder"]) == ("unknown_function", None)
+    tap.came("client", b"me", [words.QUERY, b"1", b"12", b"square"], job(known=False))
+    assert rows.last["coder"] is None
+
+
+def test_what_was_refused_is_recorded_with_its_reason() -> None:
+    tap, rows = tapped()
+    tap.came("client", b"me", [b"HELLO"], "type 'HELLO' is not sent by a client")
+    assert (rows.last["kind"], rows.last["refused"]) == ("refused", "type 'HELLO' is not sent by a client")
+    tap.flooded("worker", b"w")
+    assert rows.last["refused"] == "too many parts or bytes"
+
+
+def test_both_sides_and_callers_from_mfp_have_links_of_their_own() -> None:
+    tap, rows = tapped()
+    links = set()
+    for side in ("client", "worker"):
+        tap.went(side, b"x", [words.HEART_BEAT], None)
+        links.add(rows.last["link"])
+    tap.came("client", b"x", [words.RESPONSE_RECEIVED, b"1"], job(), b"mfp link")
+    assert rows.last["link"] == b"mfp link"
+    assert len(links) == 2
+    assert NO_ID not in links
+
+
+def test_names_are_not_remembered_without_end(monkeypatch: Any) -> None:
+    monkeypatch.setattr("framehub.runtime.rpc_tap._MOST_NAMES", 2)
+    tap, _ = tapped()
+    assert [tap._text(name) for name in (b"a", b"b", b"c", b"\xff")] == ["a", "b", "c", "\ufffd"]
+    assert len(tap._texts) == 2

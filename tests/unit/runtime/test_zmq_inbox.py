@@ -1,0 +1,147 @@
+"""Messages that are too large in any way: thrown away in small steps, and only they are lost."""
+
+import pytest
+import zmq
+
+from framehub.runtime.zmq_inbox import Inbox
+from framehub.runtime.zmq_setup import Kind, Options
+from framehub.runtime.zmq_socket import Sent
+
+from .zmq_peers import Told, echo, until
+
+ANY = "tcp://127.0.0.1:0"
+
+
+@pytest.mark.parametrize(("parts", "is_taken"), [(6, True), (7, True), (8, False), (100, False)])
+async def test_the_limit_of_parts(parts: int, is_taken: bool) -> None:
+    with (
+        Told("router", options=Options(max_parts=8)) as server,
+        Told("dealer", identity=b"me") as client,
+    ):
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send([b"x"] * parts)
+        client.socket.send([b"after"])
+        want = [[b"me"] + [b"x"] * parts] if is_taken else []
+        assert await server.got(len(want) + 1) == [*want, [b"me", b"after"]]
+        assert server.flooders == ([] if is_taken else [b"me"])
+        assert server.socket.floods == len(server.flooders)
+
+
+@pytest.mark.parametrize(("last", "is_taken"), [(99, True), (100, True), (101, False), (500, False)])
+@pytest.mark.parametrize("more", [[], [b"y"]])
+async def test_the_limit_of_bytes(last: int, is_taken: bool, more: list[bytes]) -> None:
+    """Of all parts together: 1,000 and what is last, of 1,100."""
+    message = [b"x" * 1_000, b"x" * (last - len(more)), *more]
+    with Told("router", options=Options(max_message_bytes=1_100)) as server, Told("dealer") as client:
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send(message)
+        client.socket.send([b"after"])
+        want = [message, [b"after"]] if is_taken else [[b"after"]]
+        assert [got[1:] for got in await server.got(len(want))] == want
+        assert server.socket.floods == (not is_taken)
+
+
+COUNTS = {b"BEAT": 1, b"TWO": 2, b"THREE": 3}
+MESSAGES = [
+    [b"BEAT"],
+    [b"TWO", b"x"],
+    [b"THREE", b"x", b"y"],
+    [b"BEAT", b"more than it says"],
+    [b"TWO", b"x", b"more", b"and more"],
+    [b"not counted"],
+    [b"not counted", b"x", b"y"],
+    [b"THREE", b"", b""],
+]
+
+
+@pytest.mark.parametrize("kind", ["router", "dealer"])
+async def test_counted_messages_are_the_same_messages(kind: Kind) -> None:
+    with (
+        Told("dealer", identity=b"me", counts=COUNTS if kind == "dealer" else None) as client,
+        Told("router", echo, counts=COUNTS if kind == "router" else None) as server,
+    ):
+        client.socket.connect(server.socket.bind(ANY))
+        for _ in range(100):
+            for message in MESSAGES:
+                client.socket.send(message)
+        assert await client.got(800) == MESSAGES * 100
+        assert server.messages == [[b"me", *message] for message in MESSAGES] * 100
+
+
+async def test_counted_messages_have_limits_too() -> None:
+    options = Options(max_parts=4, max_message_bytes=100)
+    with Told("router", counts=COUNTS, options=options) as server, Told("dealer", identity=b"me") as client:
+        client.socket.connect(server.socket.bind(ANY))
+        for message in ([b"TWO"] * 4, [b"THREE", b"x" * 60, b"y" * 60], [b"TWO", b"after"]):
+            client.socket.send(message)
+        assert await server.got(1) == [[b"me", b"TWO", b"after"]]
+        assert server.flooders == [b"me", b"me"]
+
+
+async def test_what_is_shorter_than_it_says_does_not_stop_what_follows() -> None:
+    with Told("router") as server, Told("dealer", identity=b"me", counts=COUNTS) as client:
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send([b"hello"])
+        await server.got(1)
+        server.socket.send([b"me", b"THREE"])
+        await until(lambda: server.socket.send([b"me", b"TWO", b"x"]) is Sent.OK and client.messages)
+        assert client.messages[-1] == [b"TWO", b"x"] or client.messages[0] == [b"THREE", b"TWO", b"x"]
+
+
+async def test_a_dealer_is_protected_too() -> None:
+    with Told("router") as server, Told("dealer", identity=b"me", options=Options(max_parts=3)) as client:
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send([b"hello"])
+        await server.got(1)
+        server.socket.send([b"me", *[b"x"] * 4])
+        server.socket.send([b"me", *[b"x"] * 3])
+        assert await client.got(1) == [[b"x"] * 3]
+        assert client.flooders == [b""]
+
+
+def test_a_hundred_thousand_parts_are_dropped_in_many_turns() -> None:
+    """Others have their turn in between; what was before and after it is whole."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    taker, giver = context.socket(zmq.ROUTER), context.socket(zmq.DEALER)
+    taker.bind("inproc://flood")
+    giver.set(zmq.IDENTITY, b"me")
+    giver.connect("inproc://flood")
+    giver.send_multipart([b"before"])
+    giver.send_multipart([b"x"] * 100_000)
+    giver.send_multipart([b"after"])
+    inbox = Inbox(taker, Options(), has_identities=True, has_keys=False)
+    batches, flooders, is_empty = [], [], False
+    turns = 0
+    while not is_empty:
+        batch, is_empty = inbox.take()
+        batches += batch
+        flooders += inbox.flooders
+        turns += 1
+    assert batches == [[b"me", b"before"], [b"me", b"after"]]
+    assert flooders == [b"me"]
+    assert turns > (100_000 - Options().max_parts) / Options().turn_parts
+    assert inbox.take() == ([], True)
+    taker.close(0)
+    giver.close(0)
+    context.term()
+
+
+async def test_who_a_message_came_from_is_noted_if_somebody_wants_to_know() -> None:
+    """By the file descriptor of its connection, also if it was too large; one for each connection."""
+    small = Options(max_parts=3)
+    with Told("router", options=small) as server, Told("dealer") as one, Told("dealer") as two:
+        address = server.socket.bind("tcp://127.0.0.1:0")
+        finishers: set[int] = set()
+        server.socket.note_finishers(finishers)
+        for client in (one, two):
+            client.socket.connect(address)
+        one.socket.send([b"x"])
+        two.socket.send([b"x"] * 9)
+        two.socket.send([b"y"])
+        await server.got(2)
+        assert len(finishers) == 2
+        server.socket.note_finishers(None)
+        finishers.clear()
+        one.socket.send([b"x"])
+        await server.got(3)
+        assert finishers == set()
