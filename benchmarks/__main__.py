@@ -11,7 +11,7 @@ from benchmarks.report import Report
 HERE = Path(__file__).parent
 GROUPS = {
     "mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets"),
-    "rpc": ("rpc",),
+    "rpc": ("rpc", "columns"),
 }
 """Parts of the whole, by one name each."""
 

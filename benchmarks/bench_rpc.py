@@ -2,11 +2,11 @@
 
 The proxy has a core of its own, and its CPU time is what a line shows first; client and worker share the
 other. With one call in flight all three share one core. RPyC and zerorpc have no proxy: client and server are
-connected directly, so theirs is half the way.
+connected directly, so theirs is half the way. "Whole" is our own client and worker, which runs the function
+in a process of its own; the journal is off unless it says otherwise.
 """
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 
 from benchmarks.measuring import (
     RATIO_HEAD,
@@ -25,10 +25,12 @@ from benchmarks.report import Report
 
 BARE, OURS = "benchmarks.sides.zmq_bare", "benchmarks.sides.rpc"
 LIMIT = "zmq.proxy, no acks"
-OURS_BARE, OURS_WHOLE = "ours, bare peers", "ours, whole"
+OURS_BARE, OURS_JOURNAL = "ours, bare peers", "the same, journaled"
+OURS_WHOLE, OURS_MFP = "ours, whole", "ours, over MFP"
 CASES = (Case(64, 1, together=True), Case(64, 64), Case(4_096, 64), Case(65_536, 64))
 TARGET_CASE = Case(64, 64)
 TO_LIMIT = 0.5
+TO_WHOLE = 0.6
 PEERS = {
     "RPyC": ("rpyc", "benchmarks.peers.rpyc_echo", 3.0),
     "zerorpc": ("zerorpc", "benchmarks.peers.zerorpc_echo", 10.0),
@@ -49,19 +51,20 @@ class Sides:
         self._add_between(name, proxy.port, proxy, way)
 
     def add_ours(self) -> None:
-        """Our proxy: with the bare worker and client, then with our own.
+        """Our proxy: with the bare worker and client, with our own, and called over MFP through a gateway.
 
-        ``serve`` says its two ports, that of clients first; ``worker`` offers ``echo`` (bytes to bytes).
+        ``serve`` says its two ports, that of clients first; ``worker`` offers ``echo`` (bytes to bytes), and
+        ``echo_json`` for those who come over MFP.
         """
-        if find_spec(OURS) is None:
-            return
-        proxy = self._processes.server(OURS, "serve")
-        self._add_between(OURS_BARE, proxy.port, proxy, "acks")
-        own = self._processes.server(OURS, "serve")
-        front, back = own.port.split()
-        worker = self._processes.client(OURS, "worker", back)
-        client = self._processes.client(OURS, "client", front)
-        self.contenders[OURS_WHOLE] = Contender(own, client, beside=(worker,))
+        for name, words in ((OURS_BARE, ()), (OURS_JOURNAL, ("journal",))):
+            proxy = self._processes.server(OURS, "serve", *words)
+            self._add_between(name, proxy.port, proxy, "acks")
+        for name, what, how in ((OURS_WHOLE, "serve", "client"), (OURS_MFP, "gateway", "mfp")):
+            own = self._processes.server(OURS, what)
+            front, back = own.port.split()
+            worker = self._processes.client(OURS, "worker", back)
+            client = self._processes.client(OURS, how, front)
+            self.contenders[name] = Contender(own, client, beside=(worker,))
 
     def add_peers(self, report: Report) -> None:
         """Other libraries, as far as they can be had."""
@@ -96,6 +99,11 @@ def marks(report: Report, case: Case, name: str, found: Mapping[str, Result]) ->
     if name == OURS_BARE:
         best = ratio(found[name].rates, found[LIMIT].rates).best
         return f"   {report.at_least(f'rpc {case}, to {LIMIT}', best, TO_LIMIT)}: {TO_LIMIT:g}"
+    if name == OURS_MFP:
+        best = ratio(found[name].rates, found[OURS_WHOLE].rates).best
+        return (
+            f"   {report.at_least(f'rpc {case}, over MFP to whole', best, TO_WHOLE)}: {TO_WHOLE:g} of whole"
+        )
     if name in PEERS:
         times = PEERS[name][2]
         best = ratio(found[OURS_WHOLE].rates, found[name].rates).best

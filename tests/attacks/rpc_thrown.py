@@ -157,6 +157,6 @@ T52_LARGE = RpcAttack(
     "T52 large parts without end", never_end_largely, 30_000_000, 100_000_000, allowed=384 * MIB
 )
 T59 = RpcAttack("T59 connections that say nothing", say_nothing, 500, 500)
-T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 1_000_000)
+T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 300_000)
 DESCRIBED = RpcAttack("descriptions of workers that never come", describe_at_length, 30, 1_000, 256 * MIB)
 ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, DESCRIBED)

@@ -71,9 +71,11 @@ FIELDS: Final[Mapping[Way, Mapping[Message, tuple[str, ...]]]] = {
 
 
 def counts(way: Way) -> dict[bytes, int]:
-    """By type, how many parts a message has; where that is not for the message itself to say."""
+    """By type, how many parts a message surely has: all of them, but for WORKER_REGISTER."""
     fields = FIELDS[way].items()
-    return {type_.encode(): 1 + len(names) for type_, names in fields if type_ is not Message.WORKER_REGISTER}
+    return {
+        type_.encode(): 1 if type_ is Message.WORKER_REGISTER else 1 + len(names) for type_, names in fields
+    }
 
 
 TYPES: Final = {type_.value.encode(): type_ for type_ in Message}

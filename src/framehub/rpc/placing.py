@@ -9,6 +9,8 @@ from framehub.rpc.keeping import Keeping, Sending
 from framehub.rpc.registry import Function, Registry, Worker
 from framehub.rpc.settings import ProxySettings
 
+HELD: Final = 30.0
+"""Seconds for which a worker is believed to hold what it said; it remembers answers for longer."""
 MAX_BEGUN: Final = 100_000
 """Queries that may not be run twice and are remembered as begun; the oldest make room."""
 
@@ -48,6 +50,7 @@ class Placing:
         """Workers from before a restart that are not back."""
         self._begun = dict.fromkeys(begun_before)  # the oldest first
         self._held: dict[bytes, Worker] = {}
+        self._held_until = started
         self._for_holders: dict[bytes, Job] = {}
 
     def is_full(self, name: bytes, now: float) -> bool:
@@ -90,7 +93,7 @@ class Placing:
             job.acked = True  # long ago
             return
         if job.wid in self._begun:
-            self._fail(job, texts.UNKNOWN_SINCE_RESTART, now)
+            self._fail(job, texts.UNKNOWN_ANSWER, now)
             return
         if function is not None and function.workers:
             worker = None if function.waiting.count else self._registry.pick(function)
@@ -159,6 +162,8 @@ class Placing:
     def registered(self, worker: Worker, now: float) -> None:
         """A worker is there, again or for the first time: give it what it holds, then what waits."""
         self.missing.discard(worker.identity)
+        if worker.holds:
+            self._held_until = now + HELD
         for wid in worker.holds:
             self._held[wid] = worker
             if job := self._for_holders.pop(wid, None):
@@ -217,6 +222,8 @@ class Placing:
         if self.missing and now >= self.grace_until:
             self.missing.clear()
             self._end_recovery(now)
+        if self._held and now >= self._held_until:
+            self._held.clear()
         if not self.waiting:
             return
         late = [

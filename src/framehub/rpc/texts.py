@@ -19,8 +19,8 @@ ID_REUSED: Final = b"id reused: another query of this client had the same id"
 CANCELLED: Final = b"cancelled"
 NO_WORKER: Final = b"no worker: its worker died and no other offers the function"
 UNKNOWN_OUTCOME: Final = b"outcome unknown: its worker died after it had begun, and it may not be run twice"
-UNKNOWN_SINCE_RESTART: Final = (
-    b"outcome unknown: it was begun before the proxy restarted, and it may not be run twice"
+UNKNOWN_ANSWER: Final = (
+    b"outcome unknown: it was begun before, its answer is lost, and it may not be run twice"
 )
 POISON: Final = b"poison: every worker that got it died; it is not run again"
 BAD_REQUEST: Final = b"bad request: "

@@ -25,6 +25,8 @@ from framehub.runtime.zmq_socket import MessageSocket, Sent
 log = logging.getLogger("framehub.rpc")
 
 TICK: Final = 0.25
+BY: Final = 32
+"""Messages after which what they gave is sent, so that the others work while we do."""
 TELL_EVERY: Final = 10.0
 """What was ignored or refused is counted, and told in one line each so many seconds."""
 _OK: Final = Sent.OK
@@ -187,11 +189,13 @@ class RpcProxy:
             batch = book.rightful(batch, socket.senders, now)
             if len(batch) < count:
                 self.machine.counts[f"under another {side}'s identity"] += count - len(batch)
-        for message in batch:
+        for at, message in enumerate(batch, 1):
             identity = message.pop(0)
             about = says(identity, message, now)
             if tap is not None:
                 tap.came(side, identity, message, about)
+            if not at % BY:
+                self._flush()
         self._flush()
 
     def _flooded(self, side: Side, identity: bytes) -> None:

@@ -205,7 +205,7 @@ class Ledger:
             what = "exception"
         elif text.startswith(texts.BUSY):
             what = "busy"
-        elif text in (texts.UNKNOWN_OUTCOME, texts.UNKNOWN_SINCE_RESTART):
+        elif text in (texts.UNKNOWN_OUTCOME, texts.UNKNOWN_ANSWER):
             must(known is not None and known.once, "RINV-1", "{}: {!r}", query, text)
             why = died or self._tight or self._restarted(query) or (not query.runs and not self._calm)
             why = why or any(run.worker.was_troubled_since(query.asked) for run in query.runs)

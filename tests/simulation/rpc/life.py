@@ -27,13 +27,13 @@ class Failure(Exception):
         return RuntimeError, (str(self),)  # how it crosses to another process
 
 
-def live(seed: int) -> Counter[str]:
-    """What happened, counted.
+def live(seed: int, *, troubles: tuple[str, ...] | None = None) -> Counter[str]:
+    """What happened, counted; ``troubles`` in place of those that the seed would have.
 
     Raises:
         Failure: something was not as it must be.
     """
-    world = World(Random(seed))
+    world = World(Random(seed), troubles)
     try:
         world.run()
     except Exception as cause:

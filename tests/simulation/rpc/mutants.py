@@ -25,8 +25,8 @@ class Mutant(NamedTuple):
     where: Any
     name: str
     what: Any
-    first: int = 0
-    """A seed to begin with: not all faults show soon."""
+    troubles: tuple[str, ...] | None = None
+    """What shows it: worlds with these troubles only. None for any world."""
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -215,6 +215,13 @@ def mixes_up(
         _finished(self, wid, result=result, exception=exception, now=now)
 
 
+def begins_unasked(self: Workbench, parts: Parts, now: float) -> None:
+    """Begins what may run once before the proxy knows that it has it."""
+    _given(self, parts, now)
+    if self._unconfirmed.pop(parts[1], None) is not None:
+        self._begin(parts[1])
+
+
 MUTANTS: Final = {
     "a client hands on an answer twice": Mutant("RINV-3", Queries, "said", hears_twice),
     "a client has no timeouts": Mutant("RINV-1", Queries, "tick", never_late),
@@ -226,7 +233,7 @@ MUTANTS: Final = {
     "the proxy is never busy": Mutant("RINV-13", Asking, "_busy", nothing),
     "the proxy trusts anybody": Mutant("RINV-2", Working, "_answered", trusts_anybody),
     "the proxy loses a dead worker's queries": Mutant(
-        "RINV-1 RINV-4 tables", Working, "bury", loses_orphans, 40
+        "RINV-1 RINV-4 tables", Working, "bury", loses_orphans, ("kill a worker",)
     ),
     "the proxy repeats what may run once": Mutant("RINV-4", Placing, "lost", always_again),
     "the proxy knows no poison": Mutant("RINV-4 RINV-1", Placing, "lost", never_poison),
@@ -234,19 +241,24 @@ MUTANTS: Final = {
     "the proxy mixes up clients": Mutant("RINV-8 RINV-2 tables", asking, "wids", same_wids),
     "the proxy takes other coders": Mutant("RINV-9 RINV-14", Registry, "conflict", nothing),
     "the proxy is hasty": Mutant("RINV-4 RINV-1", Working, "tick", hasty),
-    "the proxy forgets what was begun": Mutant("RINV-4", Placing, "__init__", forgets_begun, 90),
-    "the proxy waits for nobody": Mutant("RINV-4", Placing, "__init__", waits_for_nobody),
+    "the proxy forgets what was begun": Mutant(
+        "RINV-4", Placing, "__init__", forgets_begun, ("kill the proxy", "kill a worker")
+    ),
+    "the proxy waits for nobody": Mutant(
+        "RINV-4", Placing, "__init__", waits_for_nobody, ("kill the proxy",)
+    ),
     "the proxy counts bytes for ever": Mutant("tables RINV-13", Keeping, "answer", leaks),
     "the proxy forgets no id": Mutant("bounded", Keeping, "tick", remembers_for_ever),
     "the proxy does not see what was not sent": Mutant("RINV-1 bounded", Proxy, "undelivered", nothing),
-    "the proxy does not tell later": Mutant("RINV-1", Proxy, "untold", nothing, 170),
-    "the proxy forgives no worker": Mutant("RINV-1 RINV-4", Working, "forgive", nothing, 250),
+    "the proxy does not tell later": Mutant("RINV-1", Proxy, "untold", nothing, ("block a client",)),
+    "the proxy forgives no worker": Mutant("RINV-1 RINV-4", Working, "forgive", nothing, ("stop the proxy",)),
     "a worker runs what it has": Mutant("RINV-4", Workbench, "_given", runs_twice),
     "a worker forgets its answers": Mutant("RINV-1 RINV-4", Workbench, "_answer", forgets_answers),
     "a worker forgets what was acknowledged": Mutant(
         "RINV-4", Workbench, "_acknowledged", forgets_acknowledged
     ),
     "a worker does not say what it holds": Mutant("RINV-4 RINV-5", Workbench, "holds", []),
+    "a worker begins unasked": Mutant("RINV-4", Workbench, "_given", begins_unasked, ("stop a worker",)),
     "a worker mixes up its answers": Mutant("RINV-2", Workbench, "finished", mixes_up),
 }
 

@@ -65,5 +65,5 @@ def test_every_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def find(mutant: Mutant, patch: pytest.MonkeyPatch) -> None:
     """Live until the fault shows."""
     put(mutant, patch)
-    for seed in range(mutant.first, mutant.first + TRIES):
-        life.live(seed)
+    for seed in range(TRIES):
+        life.live(seed, troubles=mutant.troubles)

@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from random import Random
@@ -28,10 +29,12 @@ LOOK = 40
 class World:
     """One seed's."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, troubles: tuple[str, ...] | None = None) -> None:
         self.rng = rng
         self.now = 0.0
         self.plan = plan.draw(rng)
+        if troubles is not None:
+            self.plan = replace(self.plan, troubles=troubles)
         self.counts: Counter[str] = Counter()
         self.steps: deque[tuple[float, object, tuple[object, ...]]] = deque(maxlen=REMEMBERED)
         self.ledger = Ledger(self.counts, self.plan)

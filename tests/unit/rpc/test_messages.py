@@ -75,4 +75,4 @@ def test_what_is_no_registration_is_not_composed(functions: Any) -> None:
 def test_a_type_says_how_many_parts_its_message_has() -> None:
     assert counts(Way.CLIENT_TO_PROXY)[words.QUERY] == 4
     assert counts(Way.PROXY_TO_WORKER)[words.HEART_BEAT] == 1
-    assert words.WORKER_REGISTER not in counts(Way.WORKER_TO_PROXY)
+    assert counts(Way.WORKER_TO_PROXY)[words.WORKER_REGISTER] == 1

@@ -134,7 +134,7 @@ def test_a_holder_without_the_function_does_not_make_a_query_run_twice() -> None
     board.register(b"w", G)
     board.register(b"x", F)
     job = board.ask(b"c", b"1")
-    assert job.answer == [b"RESPONSE_EXCEPTION", b"1", texts.UNKNOWN_SINCE_RESTART]
+    assert job.answer == [b"RESPONSE_EXCEPTION", b"1", texts.UNKNOWN_ANSWER]
 
 
 def test_a_function_that_nobody_offers_may_come_for_a_while() -> None:
@@ -213,3 +213,59 @@ def test_a_worker_is_fed_only_with_its_functions() -> None:
     board.register(b"x", G)
     assert board.proxy.registry.workers[b"x"].jobs == {}
     assert board.proxy.placing.waiting == 1
+
+
+def test_what_a_holder_gives_back_is_not_run_again_by_it() -> None:
+    """[RPC-4.1.3] Its process died of it before the client asked the new proxy."""
+    board = Board(age=0.0, missing=[b"w"], begun=[wid(b"c", b"1")])
+    board.worker(b"w", b"WORKER_DESCRIBE", holding(wid(b"c", b"1")))
+    board.register(b"w", F)
+    board.worker(b"w", b"QUERY_RETURNED", wid(b"c", b"1"), b"died")
+    assert board.proxy.placing._held == {}
+    assert board.ask(b"c", b"1").answer == [b"RESPONSE_EXCEPTION", b"1", texts.UNKNOWN_ANSWER]
+
+
+def test_a_leaving_holder_is_asked_while_the_proxy_is_young() -> None:
+    """[RPC-4.1.1]"""
+    board = Board(age=0.0, missing=[b"w"])
+    board.worker(b"w", b"WORKER_DESCRIBE", holding(wid(b"c", b"1")))
+    board.register(b"w", F)
+    board.register(b"w")
+    board.register(b"x", F)
+    job = board.ask(b"c", b"1")
+    assert job.worker is board.proxy.registry.workers[b"w"]
+    board.answer(b"w", b"c", b"1")
+    assert b"w" not in board.proxy.registry.workers
+
+
+def test_a_worker_that_comes_late_with_what_it_may_not_begin_is_told() -> None:
+    """[RPC-5.4.8] What may be run twice it has begun; that is left to it while the proxy is young."""
+    board = Board(age=0.0, begun=[wid(b"c", b"1")])
+    board.worker(b"w", b"WORKER_DESCRIBE", b"{}")
+    board.register(b"w", F)
+    board.clear()
+    board.worker(b"w", b"QUERY_RECEIVED", wid(b"c", b"2"))
+    assert board.to_workers() == []
+    board.worker(b"w", b"QUERY_RECEIVED", wid(b"c", b"1"))
+    assert board.to_workers() == [(b"w", [b"CANCEL", wid(b"c", b"1")])]
+
+
+def test_a_registered_worker_may_say_that_it_leaves() -> None:
+    """[RPC-5.1.6]"""
+    board = Board()
+    board.register(b"w", F)
+    board.worker(b"w", b"WORKER_DESCRIBE", b'{"leaving": true}')
+    assert board.proxy.registry.functions[b"f"].workers == []
+
+
+def test_what_a_worker_holds_is_believed_for_less_time_than_it_remembers() -> None:
+    """[RPC-4.1.1] Or else it might have forgotten it, and run it again."""
+    for seconds, holder in ((placing.HELD - 1, b"w"), (placing.HELD, b"x")):
+        board = Board()
+        board.register(b"x", F)
+        board.worker(b"w", b"WORKER_DESCRIBE", holding(wid(b"c", b"1")))
+        board.register(b"w", F)
+        board.wait(seconds)
+        board.worker(b"w", b"HEART_BEAT")
+        job = board.ask(b"c", b"1")
+        assert job.worker is board.proxy.registry.workers[holder]
