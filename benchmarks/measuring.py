@@ -35,10 +35,10 @@ def cores() -> tuple[int, int] | None:
     return (allowed[0], allowed[1]) if len(allowed) > 1 else None
 
 
-def place(process: int, core: int) -> None:
-    """Run ``process``, with all its threads, on ``core`` only."""
+def place(process: int, *cores_: int) -> None:
+    """Run ``process``, with all its threads, on these cores only."""
     for thread in Path(f"/proc/{process}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), {core})
+        os.sched_setaffinity(int(thread.name), cores_)
 
 
 class Process:
@@ -62,6 +62,11 @@ class Process:
         """On the server's core, or a client on its own, where that can be chosen."""
         if chosen := cores():
             place(self._process.pid, chosen[0 if self._is_server or together else 1])
+
+    def free(self) -> None:
+        """On any core."""
+        if chosen := cores():
+            place(self._process.pid, *chosen)
 
     def ask(self, **order: Any) -> dict[str, Any]:
         """Give a client an order and wait until it is done."""
@@ -158,6 +163,8 @@ class Case(NamedTuple):
     size: int
     flight: int
     together: bool = False
+    free: bool = False
+    """Whoever runs where is left to the system: for what has more threads than two."""
 
     def __str__(self) -> str:
         return f"{size_name(self.size)}/{self.flight}"
@@ -194,7 +201,8 @@ RATIO_HEAD = "to {}: best (rounds)"
 
 def title(case: Case) -> str:
     """The case and its cores, as printed above its lines."""
-    return f"{case}, {'one core' if case.together else 'two cores'}"
+    cores_ = "one core" if case.together else "any core" if case.free else "two cores"
+    return f"{case}, {cores_}"
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
@@ -213,6 +221,9 @@ def in_turns(contenders: Mapping[str, Contender], case: Case, *, rounds: int = R
     for one in contenders.values():
         for process in (one.client, *one.beside):
             process.place(together=case.together)
+        if case.free:
+            for process in (one.server, one.client, *one.beside):
+                process.free()
         one.client.ask(**order, **one.extra, seconds=WARM_SECONDS)
     for turn in range(rounds):
         names = list(contenders)

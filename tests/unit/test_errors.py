@@ -12,11 +12,15 @@ from framehub.errors import (
     ConnectionClosed,
     EndpointError,
     FramehubError,
+    IncompatibleSpecs,
     LimitExceeded,
     LocalProtocolError,
     MalformedFrame,
     PeerMisbehaved,
+    RemoteCallError,
+    RemoteFunctionError,
     RemoteProtocolError,
+    UnsupportedFunctionName,
 )
 
 
@@ -58,6 +62,16 @@ def test_the_drawing_is_the_tree() -> None:
         (EndpointError({"message": "later"}), "later"),
         (EndpointError({"reason": "x"}), "{'reason': 'x'}"),
         (EndpointError(17), "17"),
+        (RemoteCallError("f", "why"), "f: why"),
+        (RemoteCallError("f"), "f"),
+        (RemoteFunctionError("f", "ValueError: no"), "f failed: ValueError: no"),
+        (RemoteFunctionError("f"), "f failed: it does not say why"),
+        (UnsupportedFunctionName("f"), "no worker offers a function 'f'"),
+        (IncompatibleSpecs("f", "Int", "json"), "function 'f': other workers offer it as Int -> json"),
+        (
+            IncompatibleSpecs("f", "", ""),
+            "function 'f' cannot be registered: its name or its coders are not lawful",
+        ),
     ],
 )
 def test_a_text_says_what_the_fields_say(error: FramehubError, text: str) -> None:
