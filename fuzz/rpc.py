@@ -247,7 +247,8 @@ def agree(proxy: Proxy) -> None:
     assert given == {job.wid: job for job in jobs if job.state == GIVEN}
     for worker in registry.workers.values():
         assert all(job.worker is worker for job in worker.jobs.values())
-        assert all(function.workers.count(worker) == 1 for function in worker.functions)
+        offers = 0 if worker.leaving else 1
+        assert all(function.workers.count(worker) == offers for function in worker.functions)
         assert all(registry.functions[function.name] is function for function in worker.functions)
     for function in registry.functions.values():
         assert all(registry.workers[worker.identity] is worker for worker in function.workers)

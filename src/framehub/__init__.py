@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from framehub.runtime.backoff import Backoff
     from framehub.runtime.calls import Call, RawCall, Reply
     from framehub.runtime.connect import connect
+    from framehub.runtime.curve import CurveClient
     from framehub.runtime.endpoints import Endpoints
     from framehub.runtime.files import File
     from framehub.runtime.functions import Functions
@@ -48,6 +49,7 @@ _HOME = {
     "RawCall": "runtime.calls",
     "Reply": "runtime.calls",
     "connect": "runtime.connect",
+    "CurveClient": "runtime.curve",
     "Endpoints": "runtime.endpoints",
     "Listener": "runtime.listen",
     "listen": "runtime.listen",
@@ -87,6 +89,7 @@ __all__ = [
     "ConfigError",
     "ConnectFailed",
     "ConnectionClosed",
+    "CurveClient",
     "DecodingError",
     "EncodingError",
     "EndpointError",

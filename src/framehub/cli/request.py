@@ -102,7 +102,8 @@ async def _request(
             limit.reschedule(None)
             reply = await peer.request(endpoint, data, files=files, timeout=timeout, raise_on_error=False)
     except RequestTimeout as exc:
-        raise RequestTimeout(f"{exc} ({timeout:g} s)") from None
+        own = "" if "gave up" in str(exc) else f" ({timeout:g} s)"
+        raise RequestTimeout(f"{exc}{own}") from None
     except TimeoutError:
         raise RequestTimeout(f"{where['url']}: no answer in time ({timeout:g} s)") from None
     finally:

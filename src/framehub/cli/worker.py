@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-import os
 import signal
 from pathlib import Path
 
 import click
 import uvloop
 
-from framehub.cli.proxy import REACHED_IN, full, keys, proxy_options
+from framehub.cli.proxy import full, keys, proxy_options
 from framehub.cli.reach import BadInput
 from framehub.errors import ConfigError
 from framehub.gateway.app import load
@@ -21,7 +20,7 @@ from framehub.runtime.worksource import ChildHasSeenEnough
 @click.command()
 @click.argument("source", metavar="MODULE:NAME")
 @click.option(
-    "--processes", type=click.IntRange(min=1), metavar="N", help="Processes that run functions, one a core."
+    "--processes", type=click.IntRange(min=1), metavar="N", help="Processes that run functions; a core each."
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), metavar="N", help="Run them in threads of one process instead."
@@ -77,26 +76,17 @@ async def _run(offered: Worker, source: str, address: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, offered.stop)
 
-    def alone() -> None:
-        text = f"no answer from a proxy at {address} yet: is `framehub serve` up, and are the keys right?"
-        click.echo(f"{text} Still trying", err=True)
-
-    def ready(at: str) -> None:
-        waiting.cancel()
-        processes = offered.processes or len(os.sched_getaffinity(0))
-        where = f"threads={offered.threads}" if offered.threads else f"processes={processes}"
-        click.echo(f"ready workers={at} functions={','.join(offered.functions)} {where}")
-
     def stopping(running: int) -> None:
-        waiting.cancel()
         if running:
             click.echo(
                 f"stopping: waiting up to {offered.drain:g} s for {running} running; Ctrl-C again does not",
                 err=True,
             )
 
-    waiting = loop.call_later(REACHED_IN, alone)
-    try:
-        await offered.serve(address, source=source, on_ready=ready, on_stopping=stopping)
-    finally:
-        waiting.cancel()
+    await offered.serve(
+        address,
+        source=source,
+        on_ready=lambda at: click.echo(offered.ready_line(at)),
+        on_alone=lambda text: click.echo(text, err=True),
+        on_stopping=stopping,
+    )

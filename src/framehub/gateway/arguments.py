@@ -14,6 +14,7 @@ from framehub.rpc import block
 from framehub.rpc.calling import Calling
 from framehub.rpc.coders import coder
 from framehub.rpc.registry import Function
+from framehub.rpc.strict_json import misfit
 from framehub.runtime.calls import Call, Reply
 from framehub.runtime.files import received
 
@@ -74,9 +75,12 @@ def answer_of(name: str, identity: bytes, result: bytes) -> Any:
                 files = {file.key: received(file.data, file.name, file.type) for file in told.files}
                 return Reply(coder("json").decode(told.data), files)
             case _:
-                return coder(identity.decode()).decode(result)
+                data = coder(identity.decode()).decode(result)
     except (DecodingError, ConfigError) as exc:
         raise refusal(ErrorCode.FUNCTION_FAILED, f"{name}: its result cannot be read: {exc}") from exc
+    if (why := misfit(data)) is not None:
+        raise refusal(ErrorCode.FUNCTION_FAILED, f"{name}: JSON cannot carry its result: {why}")
+    return data
 
 
 def _spread(data: Any, parameters: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

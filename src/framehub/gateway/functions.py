@@ -16,6 +16,7 @@ from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints, Handler, StreamHandler
 from framehub.runtime.peer import Peer
 from framehub.runtime.rpc_proxy import RpcProxy
+from framehub.runtime.zmq_setup import LARGEST_MESSAGE
 
 _INSIDE: Final = b"\0mfp"
 """How identities of MFP clients begin at the proxy; no peer of a socket can have one."""
@@ -53,6 +54,7 @@ class FunctionCalls:
     def __init__(self, proxy: RpcProxy) -> None:
         self._proxy = proxy
         self._waiting: dict[bytes, dict[bytes, asyncio.Future[Answer]]] = {}
+        self._owed: dict[bytes, set[bytes]] = {}  # what is not answered and acknowledged, of the gone too
         self._number = 0
 
     @property
@@ -104,12 +106,16 @@ class FunctionCalls:
         return bool(placing.may_come(function, monotonic()))
 
     async def _ask(self, call: Call, name: bytes, argument: bytes) -> Answer:
-        identity = self._identity(call.peer)
         self._number += 1
         id_ = self._number.to_bytes(8, "big")
+        query = [words.QUERY, id_, argument, name]
+        if (size := sum(map(len, query))) > LARGEST_MESSAGE:
+            text = f"{call.endpoint}: {size} bytes for a function, the limit is {LARGEST_MESSAGE}"
+            raise refusal(ErrorCode.LIMIT, f"{text}: give it in parts")
+        identity = self._identity(call.peer)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[identity][id_] = future
-        query = [words.QUERY, id_, argument, name]
+        self._owed[identity].add(id_)
         self._proxy.tell(identity, query, parent=call.peer.exchange_name(call.number))
         try:
             return await future
@@ -122,6 +128,7 @@ class FunctionCalls:
         identity = _INSIDE + peer.link_id
         if identity not in self._waiting:
             self._waiting[identity] = {}
+            self._owed.setdefault(identity, set())
             self._proxy.admit(identity, peer.link_id, partial(self._heard, identity))
             peer.closed.add_done_callback(lambda _closed: self._left(identity))
         return identity
@@ -129,18 +136,27 @@ class FunctionCalls:
     def _heard(self, identity: bytes, parts: list[bytes], job: Job | None) -> None:
         if len(parts) < 3:
             return  # QUERY_RECEIVED
-        future = self._waiting[identity].pop(parts[1], None)
-        if job is not None:
-            # After this turn: the proxy is in the middle of sending.
-            loop = asyncio.get_running_loop()
-            loop.call_soon(self._acknowledge, identity, parts[1])
+        future = self._waiting.get(identity, {}).pop(parts[1], None)
+        # After this turn: the proxy is in the middle of sending.
+        asyncio.get_running_loop().call_soon(self._acknowledge, identity, parts[1], job is not None)
         if future is not None and not future.done():
             spec = job.spec if job is not None else None
             future.set_result((parts[0], parts[2], spec.result if spec is not None else b""))
 
-    def _acknowledge(self, identity: bytes, id_: bytes) -> None:
-        if identity in self._waiting:
+    def _acknowledge(self, identity: bytes, id_: bytes, is_kept: bool) -> None:
+        owed = self._owed.get(identity)
+        if owed is None or id_ not in owed:
+            return
+        owed.discard(id_)
+        if is_kept:
             self._proxy.tell(identity, [words.RESPONSE_RECEIVED, id_])
+        self._forget(identity)
+
+    def _forget(self, identity: bytes) -> None:
+        """Of an MFP client that is gone nothing is left, once what it asked for has come to an end."""
+        if identity not in self._waiting and not self._owed[identity]:
+            del self._owed[identity]
+            self._proxy.dismiss(identity)
 
     def _left(self, identity: bytes) -> None:
         """The MFP client is gone: nobody wants what it asked for."""
@@ -148,6 +164,6 @@ class FunctionCalls:
         for id_ in list(waiting):
             self._proxy.tell(identity, [words.CANCEL, id_])
         del self._waiting[identity]
-        self._proxy.dismiss(identity)
+        self._forget(identity)
         for future in waiting.values():
             future.cancel()

@@ -18,11 +18,11 @@ from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
 from framehub.runtime.tap import Tap
-from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_setup import Options, for_dealer
 
 log = logging.getLogger("framehub.gateway")
 
-LARGEST_RECORDED = Options().max_message_bytes + 4 * Options().max_parts
+LARGEST_RECORDED = for_dealer(None).max_message_bytes + 4 * Options().max_parts
 """A message of a remote function as the journal holds it: its parts, and a length before each."""
 
 

@@ -1,6 +1,7 @@
 """The proxy's side towards clients: queries, questions, acknowledgements (spec/rpc.md, section 3). Pure."""
 
 from collections import Counter
+from math import inf
 from typing import Final, TypeAlias
 
 from framehub.rpc import texts, words
@@ -42,6 +43,7 @@ class Asking:
         self.placing = placing
         self.counts = counts
         self._key = key
+        self._scan_at = -inf
         self._coders_wanted: list[tuple[Client, bytes, bytes]] = []
         self._others = {
             words.CODER_IDENTITY_QUERY: self._coders_asked,
@@ -76,7 +78,8 @@ class Asking:
         return self._malformed_client(client, parts, now)
 
     def _meet(self, identity: bytes, now: float) -> Client:
-        if len(self.clients) >= self.settings.max_clients:
+        if len(self.clients) >= self.settings.max_clients and now >= self._scan_at:
+            self._scan_at = now + 1.0  # it takes a while
             self.forget(now + _FORGET_AFTER)
         client = self.clients[identity] = Client(identity, wids(self._key, identity))
         return client
@@ -85,7 +88,7 @@ class Asking:
         _, id_, argument, function = parts
         job = client.jobs.get(id_)
         if job is not None:
-            return self._asked_again(job, argument, function)
+            return self._asked_again(job, argument, function, now)
         if function not in self.registry.functions and (reason := fault(Way.CLIENT_TO_PROXY, parts)):
             return self._malformed_client(client, parts, now, reason)
         busy = self._busy(function, len(argument), now)
@@ -95,12 +98,15 @@ class Asking:
             return busy.decode()
         job = self.keeping.open(client, id_, function, argument)
         job.parent = parent
+        known = self.registry.functions.get(function)
+        if known is not None and known.workers:
+            job.coders = (known.argument, known.result)
         if self.settings.acknowledge:
             self.to_clients.append((client.identity, [words.QUERY_RECEIVED, id_], job))
         self.placing.place(job, now)
         return job
 
-    def _asked_again(self, job: Job, argument: bytes, function: bytes) -> About:
+    def _asked_again(self, job: Job, argument: bytes, function: bytes, now: float) -> About:
         if not job.is_same(argument, function):
             self.counts["ids reused"] += 1
             self.to_clients.append(
@@ -110,7 +116,8 @@ class Asking:
         self.counts["queries sent again"] += 1
         if self.settings.acknowledge:
             self.to_clients.append((job.client.identity, [words.QUERY_RECEIVED, job.id], job))
-        self.keeping.repeat(job)
+        if job.answer is not None and job.client.may_repeat(len(job.answer[2]), now):
+            self.keeping.repeat(job)
         return job
 
     def _busy(self, function: bytes, size: int, now: float) -> bytes | None:
@@ -126,13 +133,18 @@ class Asking:
         _, id_, name = parts
         if self._asks_too_much(client, id_, now):
             return texts.BUSY_QUESTIONS.decode()
-        function = self.registry.functions.get(name)
-        waits = self.placing.in_grace(now) and len(self._coders_wanted) < self.settings.max_queue
-        if waits and (function is None or not function.workers):
+        if len(self._coders_wanted) < self.settings.max_queue and self._may_come(name, now):
             self._coders_wanted.append((client, id_, name))
         else:
             self._tell_coders(client, id_, name)
         return None
+
+    def _may_come(self, name: bytes, now: float) -> bool:
+        """Whether nobody offers this function now, but somebody may in a moment."""
+        function = self.registry.functions.get(name)
+        if function is not None and function.workers:
+            return False
+        return self.placing.may_come(function, now) > 0
 
     def _tell_coders(self, client: Client, id_: bytes, name: bytes) -> None:
         function = self.registry.functions.get(name)
@@ -145,16 +157,23 @@ class Asking:
     def _functions_asked(self, client: Client, parts: Parts, now: float) -> About:
         if self._asks_too_much(client, parts[1], now):
             return texts.BUSY_QUESTIONS.decode()
-        answer = [words.FUNCTIONS_LIST, parts[1], self.registry.listed]
+        listed = self.registry.listed
+        if not client.may_repeat(len(listed), now):
+            self._refuse_question(client, parts[1])
+            return texts.BUSY_QUESTIONS.decode()
+        answer = [words.FUNCTIONS_LIST, parts[1], listed]
         self.to_clients.append((client.identity, answer, None))
         return None
 
     def _asks_too_much(self, client: Client, id_: bytes, now: float) -> bool:
         if client.may_ask(self.settings.max_questions, now):
             return False
+        self._refuse_question(client, id_)
+        return True
+
+    def _refuse_question(self, client: Client, id_: bytes) -> None:
         self.counts["questions too many"] += 1
         self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, texts.BUSY_QUESTIONS], None))
-        return True
 
     def _cancelled(self, client: Client, parts: Parts, now: float) -> About:
         job = client.jobs.get(parts[1])
@@ -186,9 +205,12 @@ class Asking:
 
     def tick(self, now: float) -> None:
         """Tell those who wait for a function that nobody offered it."""
-        if self._coders_wanted and now >= self.placing.grace_until:
-            wanted, self._coders_wanted = self._coders_wanted, []
-            for client, id_, name in wanted:
+        wanted, self._coders_wanted = self._coders_wanted, []
+        for question in wanted:
+            client, id_, name = question
+            if self._may_come(name, now):
+                self._coders_wanted.append(question)
+            else:
                 self._tell_coders(client, id_, name)
 
     def forget(self, now: float) -> None:

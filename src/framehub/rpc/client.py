@@ -14,6 +14,7 @@ from msgspec import Struct
 from framehub.rpc import words
 from framehub.rpc.messages import Parts, Way, fault
 from framehub.rpc.settings import ClientSettings
+from framehub.rpc.texts import BUSY_TEXTS
 
 
 class Ending(StrEnum):
@@ -52,7 +53,7 @@ _TO_ACKNOWLEDGE: Final = frozenset(
 class _Open:
     """One query or question without an answer."""
 
-    __slots__ = ("acked", "again_at", "deadline", "parts", "wait")
+    __slots__ = ("acked", "again_at", "deadline", "parts", "taken", "wait")
 
     def __init__(self, parts: list[bytes], *, deadline: float, again_at: float, wait: float) -> None:
         self.parts = parts
@@ -60,6 +61,8 @@ class _Open:
         self.again_at = again_at
         self.wait = wait
         self.acked = False
+        self.taken = False
+        """Whether some proxy has ever acknowledged it: then somebody may be running it."""
 
 
 class Queries:
@@ -116,7 +119,7 @@ class Queries:
         type_ = parts[0] if parts else b""
         if type_ == words.QUERY_RECEIVED and len(parts) == 2:
             if waiting := self._open.get(parts[1]):
-                waiting.acked = True
+                waiting.acked = waiting.taken = True
                 waiting.again_at = now + self._settings.ask_again
             return None
         if type_ == words.RESPONSE_RESULT and len(parts) == 3 and parts[1] in self._open:
@@ -129,6 +132,8 @@ class Queries:
         if ending is None or reason is not None:
             self.ignored += 1
             return reason
+        if type_ == words.RESPONSE_EXCEPTION and parts[2] in BUSY_TEXTS and self._is_taken(parts[1], now):
+            return None
         if type_ in _TO_ACKNOWLEDGE:
             self.out.append([words.RESPONSE_RECEIVED, parts[1]])
         if ending is Ending.FUNCTIONS:
@@ -168,6 +173,14 @@ class Queries:
         self._open[id_] = _Open(parts, deadline=now + timeout, again_at=now + wait, wait=wait)
         self.out.append(parts)
 
+    def _is_taken(self, id_: bytes, now: float) -> bool:
+        """Whether an earlier proxy took what this one is too busy for: it may be running, so ask again."""
+        waiting = self._open.get(id_)
+        if waiting is None or not waiting.taken:
+            return False
+        waiting.again_at = now + self._settings.resend_most * (0.5 + 0.5 * self._random())
+        return True
+
     def _again(self, waiting: _Open, now: float) -> None:
         self.resent += 1
         self.out.append(waiting.parts)
@@ -184,7 +197,10 @@ class Queries:
             return
         if not self._probed:
             self._probed = True
-            self.out.append([words.CODER_IDENTITY_QUERY, self._new_id(), self._any_function()])
+            if self.extended:
+                self.out.append([words.FUNCTIONS_QUERY, self._new_id()])
+            else:
+                self.out.append([words.CODER_IDENTITY_QUERY, self._new_id(), self._any_function()])
         elif silent >= 2 * self._settings.silence:
             self.renew = True
             self._heard = now

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from framehub.rpc.registry import Function, Worker
 
 NO_ID: Final = b"\0" * 16
+MAX_REPEATED: Final = 16 << 20
+"""Bytes of answers and lists that one client is sent again in a second."""
 
 
 class State(IntEnum):
@@ -28,8 +30,9 @@ class Job:
     """A query from its arrival until its id is forgotten."""
 
     __slots__ = (
-        "acked", "answer", "argument", "cancelled", "client", "deadline", "deaths", "function", "given",
-        "given_at", "id", "mark", "parent", "past", "spec", "state", "until", "wid", "worker",
+        "acked", "answer", "argument", "cancelled", "client", "coders", "deadline", "deaths", "function",
+        "given", "given_at", "id", "mark", "once", "parent", "past", "spec", "state", "until", "wid",
+        "worker",
     )  # fmt: skip
 
     def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:
@@ -51,6 +54,10 @@ class Job:
         self.past: tuple[bytes, ...] = ()
         """Identities of workers that had it before."""
         self.cancelled = False
+        self.once = False
+        """Whether it may not be run twice."""
+        self.coders: tuple[bytes, bytes] | None = None
+        """Those of its function when it was asked, if they were known."""
         self.answer: list[bytes] | None = None
         self.mark = (0, 0)
         """Size and sum of the argument, once it is no longer kept."""
@@ -78,7 +85,9 @@ class Job:
 class Client:
     """One asker: its queries, and how it behaves."""
 
-    __slots__ = ("conduct", "heard", "identity", "jobs", "kept_bytes", "questions", "questions_at", "wid")
+    __slots__ = (
+        "conduct", "heard", "identity", "jobs", "kept_bytes", "questions", "questions_at", "repeated", "wid",
+    )  # fmt: skip
 
     def __init__(self, identity: bytes, wid: Callable[[bytes], bytes]) -> None:
         self.identity = identity
@@ -90,13 +99,24 @@ class Client:
         self.heard = 0.0
         self.questions = 0
         self.questions_at = 0.0
+        self.repeated = 0
+        """Bytes of answers sent again in this second."""
 
     def may_ask(self, most: int, now: float) -> bool:
         """Whether it asked less than ``most`` questions in this second."""
-        if now - self.questions_at >= 1.0:
-            self.questions_at, self.questions = now, 0
+        self._look(now)
         self.questions += 1
         return self.questions <= most
+
+    def may_repeat(self, size: int, now: float) -> bool:
+        """Whether so many bytes may be sent to it again in this second."""
+        self._look(now)
+        self.repeated += size
+        return self.repeated <= MAX_REPEATED or self.repeated == size
+
+    def _look(self, now: float) -> None:
+        if now - self.questions_at >= 1.0:
+            self.questions_at, self.questions, self.repeated = now, 0, 0
 
 
 class Conduct:

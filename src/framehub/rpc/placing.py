@@ -89,6 +89,9 @@ class Placing:
         function = self._registry.functions.get(job.function)
         holder = self._held.pop(job.wid, None) if self._held else None
         if holder is not None and function is not None and function in holder.functions:
+            if holder.identity in job.past:  # it was taken for dead, and is not
+                job.past = tuple(identity for identity in job.past if identity != holder.identity)
+                job.deaths -= 1
             self._give(job, function, holder, now)
             job.acked = True  # long ago
             return
@@ -133,7 +136,7 @@ class Placing:
         job.deaths += 1
         if job.cancelled:
             self._fail(job, texts.CANCELLED, now)
-        elif begun and job.spec is not None and job.spec.keeps_acknowledged:
+        elif begun and job.once:
             self._fail(job, texts.UNKNOWN_OUTCOME, now)
         elif job.deaths >= self._settings.attempts:
             self.poisonous.append((job, job.argument))
@@ -248,6 +251,9 @@ class Placing:
     # --- inside ----------------------------------------------------------------------------------------
 
     def _give(self, job: Job, function: Function, worker: Worker, now: float) -> None:
+        if job.coders is not None and job.coders != (function.argument, function.result):
+            self._fail(job, texts.CODERS_CHANGED, now)
+            return
         job.spec = function
         job.state = GIVEN
         job.worker = worker
@@ -255,7 +261,8 @@ class Placing:
         job.given += 1
         job.given_at = now
         worker.jobs[job.wid] = job
-        if function.keeps_acknowledged:
+        job.once = job.once or function.keeps_acknowledged
+        if job.once:
             self.to_note.append(job.wid)
             self._begun[job.wid] = None
             if len(self._begun) > MAX_BEGUN:

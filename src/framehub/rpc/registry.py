@@ -90,8 +90,8 @@ class Worker:
     """One registered worker."""
 
     __slots__ = (
-        "beats", "description", "functions", "heard", "holds", "identity", "jobs", "leaving", "owed", "stuck",
-        "turn", "window",
+        "beats", "description", "functions", "heard", "holds", "identity", "jobs", "leaving", "once", "owed",
+        "stuck", "turn", "window",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, *, window: int, now: float) -> None:
@@ -103,6 +103,8 @@ class Worker:
         self.beats = False
         """Whether it ever sent a HEART_BEAT: only then is silence death."""
         self.description: Description | None = None
+        self.once: set[bytes] = set()
+        """Functions of its that it begins only when that is confirmed."""
         self.holds: dict[bytes, None] = {}
         """What it said that it has, in its order."""
         self.leaving = False
@@ -152,11 +154,12 @@ class Registry:
         self, identity: bytes, functions: Iterable[tuple[bytes, bytes, bytes]]
     ) -> tuple[bytes, bytes, bytes] | None:
         """The first function whose coders differ from those of other live workers, and theirs."""
+        leaving = [worker for worker in self.workers.values() if worker.leaving]
         for name, argument, result in functions:
             function = self.functions.get(name)
             if function is None or (function.argument, function.result) == (argument, result):
                 continue
-            others = (worker for worker in self.workers.values() if function in worker.functions)
+            others = [*function.workers, *(worker for worker in leaving if function in worker.functions)]
             if any(worker.identity != identity for worker in others):
                 return name, function.argument, function.result
         return None
@@ -190,13 +193,12 @@ class Registry:
         self._listed = None
 
     def announce(self, identity: bytes, described: Description, size: int) -> None:
-        """Keep the description of a worker that is about to register; it had so many bytes."""
+        """Keep the description of a worker that is about to register, if there is room."""
         self._announced(identity)
         kept = self._descriptions
-        while kept and (len(kept) >= MAX_PENDING or self.announced_bytes + size > MAX_PENDING_BYTES):
-            self._announced(next(iter(kept)))
-        kept[identity] = (described, size)
-        self.announced_bytes += size
+        if len(kept) < MAX_PENDING and self.announced_bytes + size <= MAX_PENDING_BYTES:
+            kept[identity] = (described, size)
+            self.announced_bytes += size
 
     def _announced(self, identity: bytes) -> Description | None:
         """Take out what this worker said before it registered."""
@@ -209,10 +211,16 @@ class Registry:
         worker.description = described
         worker.window = max(1, min(self._window, described.window))
         worker.leaving = worker.leaving or described.leaving
+        worker.once = set()
         for function in worker.functions:
             told = described.functions.get(function.name.decode())
-            if told is not None:
-                function.described = told
+            if told is None:
+                continue
+            if told.redispatch == UNACKNOWLEDGED:
+                worker.once.add(function.name)
+            elif function.keeps_acknowledged and len(function.workers) > 1:
+                told = msgspec.structs.replace(told, redispatch=UNACKNOWLEDGED)  # if one says so, all
+            function.described = told
         worker.holds = {wid: None for text in described.holds if len(wid := _unhex(text)) == 16}
         self._listed = None
 
@@ -236,11 +244,12 @@ class Registry:
         return best
 
     def forget(self, before: float) -> None:
-        """Forget names that nobody offers, nobody waits for, and whose last worker went before this time."""
+        """Forget names that nobody has, nobody waits for, and whose last worker went before this time."""
+        offered = {function.name for worker in self.workers.values() for function in worker.functions}
         gone = [
             name
             for name, function in self.functions.items()
-            if not function.workers and not function.waiting.count and function.gone_at < before
+            if not function.waiting.count and function.gone_at < before and name not in offered
         ]
         for name in gone:
             del self.functions[name]

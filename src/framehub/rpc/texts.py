@@ -15,6 +15,8 @@ BUSY_BYTES: Final = (
 BUSY_QUESTIONS: Final = b"BUSY: too many questions in a second"
 BUSY_STOPPING: Final = b"BUSY: the proxy is stopping; it was not run, ask again later"
 BUSY: Final = b"BUSY"
+BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_STOPPING))
+"""What a proxy says to queries that it does not take."""
 ID_REUSED: Final = b"id reused: another query of this client had the same id"
 CANCELLED: Final = b"cancelled"
 NO_WORKER: Final = b"no worker: its worker died and no other offers the function"
@@ -22,7 +24,8 @@ UNKNOWN_OUTCOME: Final = b"outcome unknown: its worker died after it had begun, 
 UNKNOWN_ANSWER: Final = (
     b"outcome unknown: it was begun before, its answer is lost, and it may not be run twice"
 )
-POISON: Final = b"poison: every worker that got it died; it is not run again"
+CODERS_CHANGED: Final = b"bad request: the function's coders changed while the query waited; ask again"
+POISON: Final = b"poison: every process or worker that got it died; it is not run again"
 BAD_REQUEST: Final = b"bad request: "
 
 _CONTROL: Final = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n")

@@ -9,13 +9,17 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 from framehub.errors import IncompatibleSpecs
 from framehub.rpc import words
 from framehub.rpc.messages import Parts, Way, fault, registration
 from framehub.rpc.settings import WorkerSettings
-from framehub.rpc.texts import POISON, UNKNOWN_OUTCOME, tidy
+from framehub.rpc.texts import NO_WORKER, POISON, UNKNOWN_ANSWER, UNKNOWN_OUTCOME, tidy
+
+MAX_BEGUN: Final = 100_000
+_TRIES: Final = 3
+"""Times that a worker describes itself again to a proxy that does not answer: it may know no descriptions."""
 
 
 class _Run:
@@ -86,6 +90,9 @@ class Workbench:
         self._heard = 0.0
         self._asked_at = 0.0
         self._registered_at = 0.0
+        self._now = 0.0
+        self._unanswered = 0  # times that we describe ourselves again
+        self._begun: OrderedDict[bytes, None] = OrderedDict()  # what may not be run twice, the oldest first
 
     @property
     def running(self) -> int:
@@ -108,12 +115,12 @@ class Workbench:
 
     def connected(self, now: float) -> None:
         """The link is up, for the first time or again: say who we are and what we have."""
-        self._heard = self._asked_at = now
+        self._heard = self._asked_at = self._now = now
         self._register(now)
 
     def said(self, parts: Parts, now: float) -> str | None:
         """Take a message of the proxy's; why it was ignored, if it was."""
-        self._heard = now
+        self._heard = self._now = now
         type_ = parts[0] if parts else b""
         # What comes most is looked at least.
         is_common = type_ == words.QUERY and len(parts) == 4 and parts[3] in self._names and parts[1]
@@ -131,6 +138,7 @@ class Workbench:
             self._cancelled(parts[1], now)
         elif type_ == words.WORKER_DESCRIBE:
             self.welcomed = True
+            self._unanswered = 0
         elif type_ == words.INCOMPATIBLE_SPECS_FAILURE:
             self.refused = IncompatibleSpecs(*(part.decode(errors="replace") for part in parts[1:]))
         elif now - self._registered_at >= self._settings.heartbeat:
@@ -141,13 +149,18 @@ class Workbench:
         """Say goodbye: finish what is there, take nothing new."""
         self._draining = True
         self.out.append(registration(()))
+        self.give_back(list(self._unconfirmed), self._now)
 
     def tick(self, now: float) -> None:
         """Look at the clock: a heart beat, answers to send again, whether anybody is there."""
         settings = self._settings
+        self._now = now
         if now >= self._beat_at:
             self._beat_at = now + settings.heartbeat
             self.out.append([words.HEART_BEAT])
+            if self._unanswered:  # perhaps there was no room for what we said of ourselves
+                self._unanswered -= 1
+                self.out.append(self._description())
         self._repeat(now)
         self._forget(now)
         silent = now - self._heard
@@ -187,6 +200,9 @@ class Workbench:
             elif run.deaths >= self._settings.attempts:
                 del self._running[wid]
                 self._fail(wid, POISON, now)
+            elif self._draining:
+                del self._running[wid]
+                self._fail(wid, NO_WORKER, now)
             else:
                 self._begin(wid)
 
@@ -200,6 +216,7 @@ class Workbench:
 
     def _register(self, now: float) -> None:
         self._registered_at = now
+        self._unanswered = _TRIES
         for wid in self._unconfirmed:  # not begun: if it is still for us, it comes again
             del self._running[wid]
         self._unconfirmed.clear()
@@ -230,6 +247,8 @@ class Workbench:
                 self._answers[wid] = self._kept(kept.parts, now)
         elif name not in self._names:
             self._answer(wid, [words.RESPONSE_UNKNOWN_FUNCTION, wid, name], now)
+        elif wid in self._begun:
+            self._fail(wid, UNKNOWN_ANSWER, now)  # its answer was pushed out
         elif self._draining and self.welcomed:
             self._answer(wid, [words.QUERY_RETURNED, wid, words.UNSTARTED], now)
         else:
@@ -242,6 +261,10 @@ class Workbench:
     def _begin(self, wid: bytes) -> None:
         run = self._running[wid]
         self.to_begin.append((wid, self._names[run.name], run.argument))
+        if run.name in self._once:
+            self._begun[wid] = None
+            if len(self._begun) > MAX_BEGUN:
+                self._begun.popitem(last=False)
 
     def _cancelled(self, wid: bytes, now: float) -> None:
         if wid in self._unconfirmed:
@@ -252,6 +275,8 @@ class Workbench:
     def _return(self, wid: bytes, reason: bytes, now: float) -> None:
         del self._running[wid]
         self._unconfirmed.pop(wid, None)
+        if reason == words.UNSTARTED:
+            self._begun.pop(wid, None)
         self._answer(wid, [words.QUERY_RETURNED, wid, reason], now)
 
     def _fail(self, wid: bytes, text: bytes, now: float) -> None:
@@ -279,8 +304,6 @@ class Workbench:
                 self._drop(self._remembered)
 
     def _repeat(self, now: float) -> None:
-        if self._draining:
-            self.give_back(list(self._unconfirmed), now)
         for wid, again_at in self._unconfirmed.items():
             if again_at <= now:
                 self._unconfirmed[wid] = now + self._settings.resend

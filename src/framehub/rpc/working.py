@@ -69,7 +69,7 @@ class Working:
             job = worker.jobs.get(parts[1]) if count == 2 else None
             if job is not None:
                 job.acked = True
-                if worker.described and job.spec is not None and job.spec.keeps_acknowledged:
+                if job.function in worker.once:
                     self.to_workers.append((identity, [words.QUERY_CONFIRMED, job.wid], job))
                 return job
             if fault(Way.WORKER_TO_PROXY, parts) is None:

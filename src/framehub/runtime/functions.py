@@ -27,7 +27,7 @@ from framehub.runtime.zmq_setup import Options
 
 DEFAULT_CLIENTS: Final = "tcp://127.0.0.1:7402"
 TIMEOUT: Final = 30.0
-_KNOWN_FOR: Final = 60.0
+_KNOWN_FOR: Final = 10.0
 """Seconds for which what was learnt of a function is believed without asking again."""
 
 
@@ -120,17 +120,19 @@ class Functions:
             UnsupportedFunctionName: nobody offers it.
         """
         seconds = self._seconds(timeout)
+        until = asyncio.get_running_loop().time() + seconds
         listing = asyncio.ensure_future(self._open().functions(timeout=seconds))
         try:
             await asyncio.sleep(0)
             argument, result = await self.coders(name, timeout=seconds)
             # Who answers the second question but not the first has no list.
             if listing.done() or self._open().extended:
-                settled = await listing
-                if settled.ending is Ending.FUNCTIONS:
-                    for entry in json.loads(settled.body[0])["functions"]:
-                        if entry["name"] == name:
-                            return dict(entry)
+                entry = _entry(name, await listing)
+                if entry is None and self._open().extended:
+                    # The list was of before its worker came: the other question waits for that.
+                    entry = _entry(name, await self._open().functions(timeout=_left(until)))
+                if entry is not None:
+                    return entry
         finally:
             listing.cancel()
         return {"name": name, "argument": argument, "result": result}
@@ -204,7 +206,7 @@ class Functions:
                     if asking is None:
                         asking = asyncio.ensure_future(self._learn(name, until))
                         self._asking[name] = asking
-                        asking.add_done_callback(lambda done: self._learnt(name, done))
+                        asking.add_done_callback(lambda done: self._asked(name, done))
                     try:
                         return await asyncio.shield(asking)
                     except RemoteTimeout:
@@ -212,14 +214,14 @@ class Functions:
         except TimeoutError:
             raise RemoteTimeout(name, self._silence()) from None
 
-    def _learnt(self, name: str, done: asyncio.Future[Calling]) -> None:
+    def _asked(self, name: str, done: asyncio.Future[Calling]) -> None:
         del self._asking[name]
-        if not done.cancelled() and done.exception() is None:
-            self._known[name] = (asyncio.get_running_loop().time() + _KNOWN_FOR, done.result())
+        if not done.cancelled():
+            done.exception()  # whoever wanted to know has it; perhaps nobody does any more
 
     async def _learn(self, name: str, until: float) -> Calling:
         described = await self.describe(name, timeout=_left(until))
-        return Calling(
+        calling = Calling(
             name,
             described["argument"],
             described["result"],
@@ -228,6 +230,18 @@ class Functions:
             make_file=received,
             read_file=read_whole,
         )
+        if "parameters" in described or not self._open().extended:  # else the next call knows more
+            self._known[name] = (asyncio.get_running_loop().time() + _KNOWN_FOR, calling)
+        return calling
+
+
+def _entry(name: str, settled: Settled) -> dict[str, Any] | None:
+    """What a list says of one function."""
+    if settled.ending is Ending.FUNCTIONS:
+        for entry in json.loads(settled.body[0])["functions"]:
+            if entry["name"] == name:
+                return dict(entry)
+    return None
 
 
 def _left(until: float) -> float:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -70,6 +71,8 @@ class FunctionSet(Mapping[str, Function]):
             )
         if max_runtime is not None and not max_runtime > 0:
             raise ConfigError(f"function {name!r}: max_runtime must be above zero, not {max_runtime!r}")
+        if max_runtime == inf:
+            max_runtime = None
         bound = BoundFunction(function, name, coders, make_file=received, read_file=bytes_of)
         added = Function(bound, redispatch=redispatch, max_runtime=max_runtime)
         self._functions[name] = added

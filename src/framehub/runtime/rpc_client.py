@@ -3,20 +3,25 @@
 import asyncio
 import random
 import secrets
+from collections import OrderedDict
 from time import monotonic
 from typing import Any, Final
 
 from framehub.errors import ConnectionClosed, LimitExceeded
+from framehub.rpc import words
 from framehub.rpc.client import Ending, Queries, Settled
 from framehub.rpc.messages import Way, counts
 from framehub.rpc.settings import ClientSettings
 from framehub.runtime.curve import CurveClient
-from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_setup import LARGEST_MESSAGE, Options, for_dealer
 from framehub.runtime.zmq_socket import MessageSocket, OnBatch, Sent
 
 TICK: Final = 0.1
 LINGER: Final = 0.5
 """Seconds that the last acknowledgements have to go out when a link is closed."""
+_QUESTIONS: Final = (words.QUERY, words.CODER_IDENTITY_QUERY, words.FUNCTIONS_QUERY)
+_BESIDES: Final = len(words.QUERY) + 16
+"""Bytes of a query besides its argument and the function's name."""
 
 
 def new_identity() -> bytes:
@@ -24,19 +29,59 @@ def new_identity() -> bytes:
     return bytes((1 + secrets.randbelow(255),)) + secrets.token_bytes(15)
 
 
-def dial(address: str, on_batch: OnBatch, **others: Any) -> MessageSocket:
-    """A dealer on its way to ``address``.
+def dial(address: str, on_batch: OnBatch, *, options: Options | None, **others: Any) -> MessageSocket:
+    """A dealer on its way to ``address``, where a proxy has these options.
 
     Raises:
         ConfigError: that is no address.
     """
-    socket = MessageSocket("dealer", on_batch, **others)
+    socket = MessageSocket("dealer", on_batch, options=for_dealer(options), **others)
     try:
         socket.connect(address)
     except BaseException:
         socket.close()
         raise
     return socket
+
+
+class Unsent:
+    """What could not be sent yet, the oldest first; what is said again waits only once."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[tuple[bytes, bytes], list[bytes]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def send(self, socket: MessageSocket, fresh: list[list[bytes]]) -> None:
+        """Send what waits, then ``fresh``, which is empty afterwards: what is left of it waits."""
+        waiting = self._waiting
+        while waiting and socket.send(next(iter(waiting.values()))) is Sent.OK:
+            waiting.popitem(last=False)
+        sent = 0
+        if not waiting:
+            for parts in fresh:
+                if socket.send(parts) is not Sent.OK:
+                    break
+                sent += 1
+        for parts in fresh[sent:]:
+            self._add(parts)
+        fresh.clear()
+
+    def drop(self, id_: bytes) -> None:
+        """Nobody wants to know this any more."""
+        if self._waiting:
+            for type_ in _QUESTIONS:
+                self._waiting.pop((type_, id_), None)
+
+    def _add(self, parts: list[bytes]) -> None:
+        type_ = parts[0]
+        if type_ == words.WORKER_DESCRIBE:  # the newest, but before the registration that follows it
+            self._waiting[type_, b""] = parts
+            return
+        key = (type_, parts[1] if len(parts) > 1 else b"")
+        self._waiting.pop(key, None)
+        self._waiting[key] = parts
 
 
 class ClientLink:
@@ -66,7 +111,7 @@ class ClientLink:
             new_id=lambda: secrets.token_bytes(16),
         )
         self._futures: dict[bytes, asyncio.Future[Settled]] = {}
-        self._unsent: list[list[bytes]] = []
+        self._unsent = Unsent()
         self._timer: asyncio.TimerHandle | None = None
         self._flushing = False
         self._loop = asyncio.get_running_loop()
@@ -97,11 +142,13 @@ class ClientLink:
         """Ask for a function to be run.
 
         Raises:
-            LimitExceeded: the argument is larger than a message may be.
+            LimitExceeded: the query is larger than a message may be.
         """
-        most = self._options.max_message_bytes
-        if len(argument) > most:
-            raise LimitExceeded("max_message_bytes", allowed=most, got=len(argument), hint="send a stream")
+        most = min(self._options.max_message_bytes, LARGEST_MESSAGE)
+        size = len(argument) + len(function) + _BESIDES
+        if size > most:
+            hint = "give it in parts, or a place where the function finds it"
+            raise LimitExceeded("max_message_bytes", allowed=most, got=size, hint=hint)
         id_ = self.new_id()
         self._machine.ask(id_, function, argument, now=monotonic(), timeout=timeout)
         return await self._settled(id_)
@@ -161,6 +208,9 @@ class ClientLink:
             if self._futures.pop(id_, None) is not None and not self.closed:
                 self._machine.cancel(id_)
                 self._soon()
+                self._loop.call_soon(self._unsent.drop, id_)  # after that: it may be in there only then
+            else:
+                self._unsent.drop(id_)
 
     def _heard(self, batch: list[list[bytes]]) -> None:
         now = monotonic()
@@ -207,16 +257,7 @@ class ClientLink:
         self._flushing = False
         if self.closed:
             return
-        machine = self._machine
-        if machine.out:
-            self._unsent += machine.out
-            machine.out.clear()
-        sent = 0
-        for parts in self._unsent:
-            if self._socket.send(parts) is not Sent.OK:
-                break
-            sent += 1
-        del self._unsent[:sent]
+        self._unsent.send(self._socket, self._machine.out)
 
 
 __all__ = ["ClientLink", "Ending", "Settled", "new_identity"]

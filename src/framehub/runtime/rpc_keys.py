@@ -6,6 +6,8 @@ from typing import Final
 FREE_AFTER: Final = 60.0
 """Seconds of silence after which an identity may come with another key."""
 _MOST: Final = 20_000
+_SWEEP: Final = 1.0
+"""Seconds between two looks for identities that are free."""
 
 
 class KeyBook:
@@ -15,6 +17,7 @@ class KeyBook:
         self.foreign = 0
         """Messages dropped: another key's identity."""
         self._keys: dict[bytes, tuple[str, float]] = {}
+        self._sweep_at = 0.0
 
     def rightful(self, batch: list[list[bytes]], keys: Sequence[str], now: float) -> list[list[bytes]]:
         """Those messages whose identity, their first part, is their sender's own."""
@@ -27,7 +30,8 @@ class KeyBook:
         if known != key and now < until:
             self.foreign += 1
             return False
-        if identity not in self._keys and len(self._keys) >= _MOST:
+        if now >= self._sweep_at and len(self._keys) >= _MOST and identity not in self._keys:
+            self._sweep_at = now + _SWEEP
             self._keys = {name: entry for name, entry in self._keys.items() if entry[1] > now}
         self._keys[identity] = (key, now + FREE_AFTER)
         return True

@@ -310,5 +310,6 @@ class RpcProxy:
         for job, argument in self.machine.placing.poisonous:
             name = job.function.decode(errors="replace")
             place = self._state.quarantine(job.wid, name, argument, job.deaths)
-            log.error("query %s of %r killed %d workers; kept in %s", job.wid.hex(), name, job.deaths, place)
+            killed = f"killed {job.deaths} processes or workers"
+            log.error("query %s of %r %s; kept in %s", job.wid.hex(), name, killed, place)
         self.machine.placing.poisonous.clear()

@@ -14,6 +14,7 @@ import os
 import socket
 import stat
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -68,7 +69,7 @@ class Watchdog:
         self._ports = frozenset(int(port) for port in ports if port.isdecimal())
         self._most = 2 * (options or Options()).max_message_bytes
         self._held = held
-        self._least = resident()
+        self._least = resident() or sys.maxsize
         self._marks: dict[Place, Mark] = {}
         self._unexplained = 0
         self._scan_at = 0.0
@@ -80,21 +81,22 @@ class Watchdog:
             self._trims.pop(0)
             threading.Thread(target=trim, name="framehub-trim", daemon=True).start()  # it takes a while
         memory = resident()
+        if memory is None:  # no descriptor to be had now
+            return
         self._least = min(self._least, memory)
         if memory <= self._least + ROOM:
             self.finishers = None
             self._marks.clear()
-        elif self.finishers is None:
-            self.finishers = set()
-            self._scan(memory, now, first=True)
-        elif now >= self._scan_at:
-            self._scan(memory, now)
+        elif self.finishers is None or now >= self._scan_at:
+            with suppress(OSError):  # no descriptor to be had now
+                self._scan(memory, now)
 
-    def _scan(self, memory: int, now: float, *, first: bool = False) -> None:
+    def _scan(self, memory: int, now: float) -> None:
         """Compare with what was before; at the first time all are taken as they are."""
         began = perf_counter()
-        finishers = self.finishers or set()
         received = dict(connections(self._ports))
+        first = self.finishers is None
+        finishers = self.finishers = set() if self.finishers is None else self.finishers
         self._scan_at = now + (perf_counter() - began) / _SHARE
         done = [place for place in received if first or place[0] in finishers]
         marks = {place: self._marks.get(place, (0, self._unexplained)) for place in received}
@@ -105,7 +107,10 @@ class Watchdog:
         suspects = self._endless(open_, marks, memory - explained)
         if suspects:  # perhaps the memory is free already, and only not given back
             trim()
-            memory = resident()
+            left = resident()
+            if left is None:
+                return
+            memory = left
             for place in self._endless(open_, marks, memory - explained):
                 self._cut(place, open_[place], now)
                 done.append(place)
@@ -141,27 +146,39 @@ def trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def resident() -> int:
-    """Bytes of memory that this process has; 0 where nobody can say."""
+def resident() -> int | None:
+    """Bytes of memory that this process has; None where nobody can say."""
     try:
         return int(_MEMORY.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
-        return 0
+        return None
 
 
 def connections(ports: frozenset[int]) -> Iterator[tuple[Place, int]]:
-    """Every connection of sockets that listen there, and how many bytes it received."""
-    for path in _OPEN.iterdir():
-        number = int(path.name)
-        connection = copy(number)
-        if connection is None:
+    """Every connection of sockets that listen there, and how many bytes it received.
+
+    There may be thousands, and others wait meanwhile: a descriptor is only looked at, under its own number.
+    Whatever it belongs to by then, that does no harm.
+
+    Raises:
+        OSError: there is no descriptor to be had.
+    """
+    for name in os.listdir(_OPEN):  # noqa: PTH208, a path for each takes longer
+        number = int(name)
+        try:  # whatever its family is: to name it spares asking
+            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, number)
+        except OSError:  # no socket, or just gone
             continue
-        with connection, suppress(OSError, struct.error):  # the listener itself, or just gone
-            is_tcp = connection.family in (socket.AF_INET, socket.AF_INET6)
-            if is_tcp and connection.getsockname()[1] in ports:
+        try:
+            own = connection.getsockname()
+            if isinstance(own, tuple) and own[1] in ports:
                 other = connection.getpeername()
                 info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
                 yield (number, other), _RECEIVED.unpack_from(info, _RECEIVED_AT)[0]
+        except (OSError, struct.error):  # the listener itself, or just gone
+            pass
+        finally:
+            connection.detach()
 
 
 def copy(number: int) -> socket.socket | None:

@@ -25,6 +25,8 @@ log = logging.getLogger("framehub.worker")
 
 DEFAULT_WORKERS: Final = "tcp://127.0.0.1:7403"
 DRAIN: Final = 30.0
+PATIENCE: Final = 5.0
+"""Seconds after which a proxy that has not answered is worth a word."""
 _LAST_WORDS: Final = 2.0
 """Seconds that the last answers have to be acknowledged when a worker ends."""
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -114,6 +116,8 @@ class Worker:
         """
         stop_here()
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        if log.level == logging.NOTSET:
+            log.setLevel(logging.INFO)
         uvloop.run(self._run(address))
 
     async def _run(self, address: str | None) -> None:
@@ -136,11 +140,13 @@ class Worker:
         address: str | None = None,
         *,
         source: str | None = None,
-        on_ready: Callable[[str], None] = lambda _address: None,
+        on_ready: Callable[[str], None] | None = None,
+        on_alone: Callable[[str], None] = log.warning,
         on_stopping: Callable[[int], None] = lambda _running: None,
     ) -> None:
         """Serve until ``stop``; ``on_ready`` is told the address once the functions can be called there.
 
+        ``on_alone`` is told in words that no proxy has answered for a while. Without them both are logged.
         ``on_stopping`` is told how many calls are waited for.
         ``source`` is where processes find the functions, ``module:attribute``; else what is running now.
         """
@@ -150,11 +156,21 @@ class Worker:
         address = address or self.address or os.environ.get("FRAMEHUB_WORKERS") or DEFAULT_WORKERS
         self._stopping = asyncio.Event()
         self._draining: asyncio.Task[Leftover] | None = None
-        failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        failed: asyncio.Future[None] = loop.create_future()
+        waiting: asyncio.TimerHandle | None = None
 
         def fail(error: Exception) -> None:
             if not failed.done():
                 failed.set_exception(error)
+
+        def ready() -> None:
+            if waiting is not None:
+                waiting.cancel()
+            if on_ready is None:
+                log.info("%s", self.ready_line(address))
+            else:
+                on_ready(address)
 
         link = WorkerLink(
             address,
@@ -163,27 +179,39 @@ class Worker:
             settings=self._settings,
             curve=self.curve,
             options=self._options,
-            on_ready=lambda: on_ready(address),
+            on_ready=ready,
             on_refused=fail,
         )
         shop = self._shop(source, link)
-        await shop.start()
-        link.begin = shop.submit
-        link.cancel = shop.cancel
-        link.open()
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait((stopping, failed), return_when=asyncio.FIRST_COMPLETED)
-            if not failed.done():
-                on_stopping(shop.running)
-                await self._say_goodbye(link, shop)
+            if not await _started(shop, stopping):
+                return
+            try:
+                link.begin = shop.submit
+                link.cancel = shop.cancel
+                link.open()
+                waiting = loop.call_later(PATIENCE, on_alone, _alone(address))
+                await asyncio.wait((stopping, failed), return_when=asyncio.FIRST_COMPLETED)
+                waiting.cancel()
+                if not failed.done():
+                    on_stopping(shop.running)
+                    await self._say_goodbye(link, shop)
+            finally:
+                if waiting is not None:
+                    waiting.cancel()
+                link.close()
+                await shop.stop(0)
+            if failed.done():
+                failed.result()
         finally:
             stopping.cancel()
-            link.close()
-            await shop.stop(0)
-        if failed.done():
-            failed.result()
-        failed.cancel()
+            failed.cancel()
+
+    def ready_line(self, address: str) -> str:
+        """What is said when the functions can be called."""
+        where = f"threads={self.threads}" if self.threads else f"processes={self.processes or _cores()}"
+        return f"ready workers={address} functions={','.join(self.functions)} {where}"
 
     def _shop(self, source: str | None, link: WorkerLink) -> Workshop | ThreadWorkshop:
         def outcome(wid: bytes, outcome: Outcome) -> None:
@@ -211,6 +239,27 @@ class Worker:
         # Only while stopping: look, do not wire.
         while link.unacknowledged and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+async def _started(shop: Workshop | ThreadWorkshop, stopping: asyncio.Future[Any]) -> bool:
+    """Start the workshop; False if the worker is to stop before that is done."""
+    starting = asyncio.ensure_future(shop.start())
+    try:
+        await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            return True
+        return False
+    finally:
+        if not starting.done():
+            starting.cancel()
+            with suppress(asyncio.CancelledError):
+                await starting
+
+
+def _alone(address: str) -> str:
+    text = f"no answer from a proxy at {address} yet: is `framehub serve` up, and are the keys right?"
+    return f"{text} Still trying"
 
 
 def _cores() -> int:

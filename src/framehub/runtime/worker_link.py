@@ -1,20 +1,22 @@
 """A worker's link to a proxy: one DEALER and the machine; functions run elsewhere."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final
 
-from framehub.errors import IncompatibleSpecs
+from framehub.errors import ConfigError, IncompatibleSpecs
 from framehub.rpc.messages import Way, counts
+from framehub.rpc.registry import MAX_DESCRIPTION
 from framehub.rpc.settings import WorkerSettings
 from framehub.rpc.worker import Workbench
 from framehub.runtime.curve import CurveClient
-from framehub.runtime.functionset import Function, FunctionSet
-from framehub.runtime.rpc_client import dial, new_identity
+from framehub.runtime.functionset import FunctionSet
+from framehub.runtime.rpc_client import Unsent, dial, new_identity
 from framehub.runtime.zmq_setup import Options
-from framehub.runtime.zmq_socket import MessageSocket, Sent
+from framehub.runtime.zmq_socket import MessageSocket
 
 log = logging.getLogger("framehub.worker")
 
@@ -37,6 +39,11 @@ class WorkerLink:
         on_ready: Callable[[], None] = lambda: None,
         on_refused: Callable[[IncompatibleSpecs], None] = lambda _error: None,
     ) -> None:
+        """``on_ready`` is told once that the proxy has us, ``on_refused`` that it will not.
+
+        Raises:
+            ConfigError: the functions cannot be described to a proxy.
+        """
         self.address = address
         self.identity = new_identity()
         self.begin: Callable[[bytes, str, bytes], None] = lambda _wid, _name, _argument: None
@@ -49,11 +56,12 @@ class WorkerLink:
         self._is_ready = False
         self._machine = Workbench(
             settings,
-            [(name, *_coders(function)) for name, function in functions.items()],
+            functions.registrations,
             _about(functions, processes, settings.window),
             once=[name for name, function in functions.items() if function.redispatch == "unacknowledged"],
         )
-        self._unsent: list[list[bytes]] = []
+        self._unsent = Unsent()
+        self._has_warned = False
         self._timer: asyncio.TimerHandle | None = None
         self._flushing = False
         self._socket: MessageSocket | None = None
@@ -114,10 +122,21 @@ class WorkerLink:
             curve=self._curve,
             options=self._options,
             on_connect=self._connected,
+            on_refused=self._not_let_in,
             on_writable=self._flush,
+            on_flood=self._too_large,
         )
 
+    def _not_let_in(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning("not let in at %s: wrong keys, or not a proxy of functions", self.address)
+
+    def _too_large(self, _identity: bytes) -> None:
+        log.warning("%s sent a message of too many parts or bytes: it is lost", self.address)
+
     def _connected(self) -> None:
+        self._has_warned = False
         self._machine.connected(monotonic())
         self._work()
 
@@ -167,28 +186,24 @@ class WorkerLink:
         socket = self._socket
         if socket is None:
             return
-        self._unsent += self._machine.out
-        self._machine.out.clear()
-        sent = 0
-        for parts in self._unsent:
-            if socket.send(parts) is not Sent.OK:
-                break
-            sent += 1
-        del self._unsent[:sent]
-
-
-def _coders(function: Function) -> tuple[str, str]:
-    signature = function.bound.signature
-    return signature.argument, signature.result
+        self._unsent.send(socket, self._machine.out)
 
 
 def _about(functions: FunctionSet, processes: int, window: int) -> dict[str, Any]:
-    told = {
-        name: {
-            **function.bound.description,
-            "redispatch": function.redispatch,
-            "max_runtime": function.max_runtime,
-        }
-        for name, function in functions.items()
+    """What WORKER_DESCRIBE says, but for what changes."""
+    about = {
+        "version": 1,
+        "processes": processes,
+        "window": window,
+        "functions": functions.descriptions,
     }
-    return {"version": 1, "processes": processes, "window": window, "functions": told}
+    try:
+        size = len(json.dumps(about, ensure_ascii=False, allow_nan=False).encode())
+    except ValueError as exc:
+        raise ConfigError(f"the functions cannot be described: {exc}") from exc
+    if size > MAX_DESCRIPTION:
+        raise ConfigError(
+            f"docs and schemas of the functions have {size} bytes, more than {MAX_DESCRIPTION}:"
+            " shorten them, or offer some of the functions in another worker"
+        )
+    return about

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from time import monotonic
 from typing import Final, Protocol
 
@@ -82,6 +82,11 @@ class Hand:
     """A child process and what it has to do."""
 
     def __init__(self, owner: Owner, setup: bytes, slot: int) -> None:
+        """Starts it.
+
+        Raises:
+            OSError: no process or descriptor to be had; nothing is left of it.
+        """
         self.slot = slot
         self.is_ready = False
         self.is_ending = False
@@ -101,8 +106,17 @@ class Hand:
         self._hanging: asyncio.TimerHandle | None = None
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._plain_chute, self._coroutine_chute = Chute(), Chute()
+        with ExitStack() as undo:
+            self._start(setup, undo)
+            undo.pop_all()
+
+    def _start(self, setup: bytes, undo: ExitStack) -> None:
+        self._plain_chute = Chute()
+        undo.callback(self._plain_chute.close)
+        self._coroutine_chute = Chute()
+        undo.callback(self._coroutine_chute.close)
         self._line = Line(self._heard, self._hung_up)
+        undo.callback(self._line.close)
         self._line.send(Kind.SETUP, 0, setup)
         far = (self._line.far, self._plain_chute.far, self._coroutine_chute.far)
         # In a group of its own: Ctrl-C is for the parent, and what functions start can be ended with it.
@@ -113,8 +127,11 @@ class Hand:
             pass_fds=far,
             process_group=0,
         )
+        undo.callback(self._process.wait)
+        undo.callback(self.kill)
         self._line.hand_over()
         self._exit = os.pidfd_open(self._process.pid)
+        undo.callback(os.close, self._exit)
         self._loop.add_reader(self._exit, self._ended)
 
     @property

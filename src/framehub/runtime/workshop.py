@@ -5,7 +5,10 @@ it never waits for us; one that is slow gets one at a time. A child that has ans
 seconds has taken away what it has not begun, and others get it (runtime/chute.py). Coroutine functions run
 many at once in each child; what a blocked event loop does not take is taken back in the same way.
 
-Only what a child had begun can die with it. All else that it had goes to another child, unnoticed.
+Only what a child had begun can die with it. All else that it had goes to another child, unnoticed. To end one
+plain call its child is killed, so no coroutine ever runs beside one. Where there are functions of both kinds,
+one child more is for coroutines only and the first is for plain functions only. The others are for plain
+functions too, and lent to coroutines for which that one has no room, or no ear, while no plain query waits.
 """
 
 import asyncio
@@ -62,10 +65,13 @@ class Workshop:
         self._grace = cancel_grace
         names = [(name, function.is_async) for name, function in functions.items()]
         setup = Setup(source, names, list(sys.path), list(sys.argv), max_message_bytes)
+        kinds = {is_async for _, is_async in names}
+        self._plain_slots = 0 if kinds == {True} else processes
+        """Children in slots below this are for plain functions."""
         self._staff = Staff(
             self,
             msgspec.json.encode(setup),
-            processes,
+            processes + (len(kinds) == 2),
             lambda text: call(on_broken, text),
             backoff or Backoff(first=0.1, most=5.0),
         )
@@ -206,10 +212,10 @@ class Workshop:
             else:
                 outcome = Outcome(error=body.decode(errors="replace"))
             self._finish(query, outcome)
-        if query.function.is_async:
-            self._deal_coroutines()
-        else:
+        if self._plain:
             self._deal_plain()
+        if self._coroutines:
+            self._deal_coroutines()
 
     def gone(self, hand: Hand, code: int) -> None:
         """A child is dead."""
@@ -246,7 +252,7 @@ class Workshop:
             least, chosen = 2 if len(query.argument) > INLINE_BYTES else sys.maxsize, None
             for hand in self._staff.hands:
                 has = len(hand.plain)
-                if has < least and has < hand.ahead and hand.is_ready and not hand.is_ending:
+                if has < least and has < hand.ahead and self._can_run(hand):
                     least, chosen = has, hand
                     if not has:
                         break
@@ -267,16 +273,26 @@ class Workshop:
             if query.given_up:
                 waiting.popleft()
                 continue
-            hands = [hand for hand in self._staff.hands if _can_await(hand, now)]
+            hands = [hand for hand in self._staff.hands if self._can_await(hand, now)]
             if not hands:
                 return
-            chosen = min(hands, key=lambda hand: len(hand.coroutines) + len(hand.plain))
+            chosen = min(hands, key=lambda hand: (hand.slot < self._plain_slots, len(hand.coroutines)))
             if not chosen.give(query):
                 chosen.deaf_until = now + STUCK
                 continue
             waiting.popleft()
             if query.function.max_runtime is not None:
                 self._timed[query.wid] = query
+
+    def _can_run(self, hand: Hand) -> bool:
+        is_free = hand.is_ready and not hand.is_ending and not hand.coroutines
+        return is_free and hand.slot < self._plain_slots
+
+    def _can_await(self, hand: Hand, now: float) -> bool:
+        is_lent = 0 < hand.slot < self._plain_slots and not hand.plain and not self._plain
+        has_room = len(hand.coroutines) < MOST_COROUTINES and hand.deaf_until <= now
+        is_ours = is_lent or hand.slot >= self._plain_slots
+        return is_ours and has_room and hand.is_ready and not hand.is_ending
 
     def _put_back(self, waiting: deque[Query], queries: Iterable[Query]) -> None:
         """To the front, in their order."""
@@ -367,11 +383,6 @@ class Workshop:
 
 def _oldest(hand: Hand) -> Query | None:
     return next(iter(hand.plain.values()), None)
-
-
-def _can_await(hand: Hand, now: float) -> bool:
-    has_room = len(hand.coroutines) < MOST_COROUTINES and hand.deaf_until <= now
-    return has_room and hand.is_ready and not hand.is_ending
 
 
 def _limit(query: Query) -> float:

@@ -53,13 +53,17 @@ class Staff:
         """Start all of them; returns when the first is ready.
 
         Raises:
-            ConfigError: the first one that says anything cannot start; the others are ended.
+            ConfigError: one cannot be started, or the first that says anything cannot start; the others
+                are ended.
         """
         self._first = asyncio.get_running_loop().create_future()
         try:
             for slot in range(self._processes):
                 self.hands.append(Hand(self._owner, self._setup, slot))
             reason = await self._first
+        except OSError as exc:
+            await self.end()
+            raise ConfigError(_no_process(exc)) from exc
         except BaseException:
             await self.end()
             raise
@@ -137,10 +141,14 @@ class Staff:
         try:
             self.hands.append(Hand(self._owner, self._setup, slot))
         except OSError as exc:  # no process or descriptor to be had now
-            self._on_broken(f"no process can be started: {exc}")
+            self._on_broken(_no_process(exc))
             self._start_later(slot, self._backoff.most)
         else:
             self.respawns += 1
+
+
+def _no_process(exc: OSError) -> str:
+    return f"no process can be started: {exc}"
 
 
 def how(code: int) -> str:

@@ -2,7 +2,7 @@
 
 import errno
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import zmq
@@ -14,6 +14,10 @@ TYPES: Final = {"router": zmq.ROUTER, "dealer": zmq.DEALER}
 BACKLOG: Final = 1_024
 LONGEST_IDENTITY: Final = 255
 LARGEST_PORT: Final = 65_535
+LARGEST_MESSAGE: Final = 16 * 1024 * 1024
+"""Bytes of a query or an answer, all parts together."""
+DEALERS_MORE: Final = 128 * 1024
+"""Bytes that a dealer takes more than a router: what a proxy passes on may have a longer id."""
 BIND_TRIES: Final = 10
 BIND_SECONDS: Final = 0.01
 
@@ -22,7 +26,7 @@ BIND_SECONDS: Final = 0.01
 class Options:
     """What a socket may be asked to bear. Times are in seconds."""
 
-    max_message_bytes: int = 17 * 1024 * 1024
+    max_message_bytes: int = LARGEST_MESSAGE + 64 * 1024
     """Of all parts together; who announces a larger part is disconnected before it is read."""
     max_parts: int = 3 * 1024 + 8
     """Of one message, the identity among them; a message of more is thrown away."""
@@ -46,6 +50,12 @@ class Options:
     """Parts received before others of the event loop have their turn."""
     turn_bytes: int = 4 * 1024 * 1024
     """Bytes received before that."""
+
+
+def for_dealer(options: Options | None) -> Options:
+    """The same for the other side: whatever a router with these options passes on is not too large there."""
+    options = options or Options()
+    return replace(options, max_message_bytes=options.max_message_bytes + DEALERS_MORE)
 
 
 def configure(socket: zmq.Socket[bytes], kind: Kind, options: Options, identity: bytes | None) -> None:

@@ -217,6 +217,9 @@ class Ledger:
         elif text == texts.NO_WORKER:
             must(not self._staffed or query.function == "rare", "RINV-1", "{}: there are workers", query)
             what = "no worker"
+        elif text == texts.CODERS_CHANGED:
+            must(not self._staffed, "RINV-9", "{}: nobody came with other coders", query)
+            what = "coders changed"
         elif text == texts.CANCELLED:
             must(query.given_up, "RINV-1", "{} was cancelled by nobody", query)
             what = "cancelled"

@@ -106,3 +106,16 @@ def test_a_result_that_cannot_be_read_is_the_functions_fault(identity: bytes, re
 def test_a_refusal_has_a_code_of_the_list() -> None:
     assert refusal(ErrorCode.BUSY, "later").value == {"code": "busy", "message": "later"}
     assert pa.__name__ == "pyarrow"
+
+
+@pytest.mark.parametrize(
+    ("identity", "result", "why"),
+    [
+        ("Double", float("nan"), "no such number"),
+        ("msgpack", {"a": [b"x"]}, "bytes are no JSON"),
+    ],
+)
+def test_a_result_that_json_cannot_carry_is_the_functions_fault(identity: str, result: Any, why: str) -> None:
+    with pytest.raises(EndpointError, match=why) as caught:
+        answer_of("f", identity.encode(), coder(identity).encode(result))
+    assert caught.value.value["code"] == "function_failed"

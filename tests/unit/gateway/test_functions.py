@@ -10,11 +10,12 @@ from framehub.gateway.functions import FunctionEndpoints
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.reader import read
+from framehub.rpc import words
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.connect import connect
 from framehub.runtime.files import File
 from framehub.runtime.worker import Worker
-from tests.unit.runtime.rpc_parts import serving, until
+from tests.unit.runtime.rpc_parts import RawPeer, serving, until
 
 FREE = "127.0.0.1:0"
 ended: list[str] = []
@@ -175,3 +176,33 @@ async def test_a_function_that_nobody_offers_any_more_is_said_so(tmp_path: Path)
             assert (await peer.request("square", 2)).data == 4
         with pytest.raises(EndpointError, match="no endpoint 'square' here"):
             await peer.request("square", 3)
+
+
+async def test_what_is_too_large_for_a_function_is_refused(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[RPC-9.1]"""
+    monkeypatch.setattr("framehub.gateway.functions.LARGEST_MESSAGE", 1_000)
+    async with connect(gateway.url) as peer:
+        with pytest.raises(EndpointError, match="the limit is 1000: give it in parts") as caught:
+            await peer.request("slow", "x" * 1_000)
+        assert caught.value.value["code"] == "limit"
+
+
+async def test_answers_for_who_has_left_are_not_kept(gateway: Gateway) -> None:
+    """[RPC-11.3]"""
+    proxy = gateway.functions
+    assert proxy is not None
+    worker = RawPeer(proxy.workers_address)
+    worker.says(words.WORKER_REGISTER, b"\0\0\0\1", b"other", b"json", b"json")
+    async with connect(gateway.url) as peer:
+        await until(lambda: b"other" in proxy.machine.registry.functions)
+        left = asyncio.ensure_future(peer.request("other", 1))
+        [[_, wid, *_]] = await worker.hears()
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        await left
+    worker.says(words.RESPONSE_RESULT, wid, b"1")  # nobody could tell it to stop
+    await until(lambda: not proxy.pending)
+    await until(lambda: not proxy.machine.keeping.kept_bytes)
+    assert proxy._insiders == {}
+    worker.close()

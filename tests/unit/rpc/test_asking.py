@@ -2,9 +2,9 @@
 
 import pytest
 
-from framehub.rpc import texts
+from framehub.rpc import jobs, texts
 from framehub.rpc.asking import SILENCED
-from framehub.rpc.jobs import NO_ID
+from framehub.rpc.jobs import MAX_REPEATED, NO_ID
 from framehub.rpc.proxy import Job
 from tests.unit.rpc.board import Board, F, wid
 
@@ -146,3 +146,29 @@ def test_identities_of_any_length_are_told_apart(size: int) -> None:
     board.register(b"w", F)
     jobs = [board.ask(identity, b"1") for identity in (b"x" * size, b"y" * size)]
     assert [job.wid for job in jobs] == [wid(b"x" * size, b"1"), wid(b"y" * size, b"1")]
+
+
+def test_large_answers_are_not_repeated_without_end() -> None:
+    """[RPC-9.1] A small question must not cost a large answer each time."""
+    board = Board()
+    board.register(b"w", F)
+    board.ask(b"c", b"1")
+    board.answer(b"w", b"c", b"1", bytes(MAX_REPEATED // 2 + 1))
+    board.clear()
+    for _ in range(5):
+        board.client(b"c", b"QUERY", b"1", b"a", b"f")
+    types = [parts[0] for _, parts in board.to_clients()]
+    assert (types.count(b"QUERY_RECEIVED"), types.count(b"RESPONSE_RESULT")) == (5, 1)
+    board.clear()
+    board.wait(1.0)
+    board.client(b"c", b"QUERY", b"1", b"a", b"f")
+    assert [parts[0] for _, parts in board.to_clients()] == [b"QUERY_RECEIVED", b"RESPONSE_RESULT"]
+
+
+def test_long_lists_are_not_repeated_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[RPC-3.3.3]"""
+    board = Board()
+    monkeypatch.setattr(jobs, "MAX_REPEATED", 2 * len(board.proxy.registry.listed))
+    about = [board.client(b"c", b"FUNCTIONS_QUERY", b"%d" % number) for number in range(3)]
+    assert about == [None, None, texts.BUSY_QUESTIONS.decode()]
+    assert board.to_clients()[-1][1] == [b"RESPONSE_EXCEPTION", b"2", texts.BUSY_QUESTIONS]

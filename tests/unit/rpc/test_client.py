@@ -6,6 +6,7 @@ import pytest
 
 from framehub.rpc.client import Ending, Queries, Settled
 from framehub.rpc.settings import ClientSettings
+from framehub.rpc.texts import BUSY_QUEUE
 
 QUERY = [b"QUERY", b"1", b"a", b"f"]
 
@@ -224,3 +225,38 @@ def test_what_is_no_message_is_ignored_and_counted(parts: tuple[bytes, ...]) -> 
     desk.sent()
     assert desk.said(*parts) is not None
     assert (desk.queries.ignored, desk.sent(), desk.queries.settled) == (1, [], [])
+
+
+def test_busy_is_no_answer_for_what_was_taken_before() -> None:
+    """[RPC-3.1.8] A proxy that restarted may be too busy for it, but somebody may be running it."""
+    desk = Desk()
+    desk.ask()
+    desk.said(b"QUERY_RECEIVED", b"1")
+    desk.queries.connected(1.0)
+    desk.sent()
+    assert desk.said(b"RESPONSE_EXCEPTION", b"1", BUSY_QUEUE, now=2.0) is None
+    assert (desk.queries.settled, desk.sent()) == ([], [])
+    assert desk.sending_times(12.0)[0] == 9.5
+    desk.said(b"RESPONSE_EXCEPTION", b"1", b"BUSY says the function", now=12.0)
+    assert desk.queries.settled == [Settled(b"1", Ending.EXCEPTION, (b"BUSY says the function",))]
+
+
+def test_busy_ends_what_was_never_taken() -> None:
+    """[RPC-3.1.8]"""
+    desk = Desk()
+    desk.ask()
+    desk.said(b"RESPONSE_EXCEPTION", b"1", BUSY_QUEUE)
+    desk.said(b"RESPONSE_EXCEPTION", b"2", BUSY_QUEUE)
+    assert desk.queries.settled == [Settled(b"1", Ending.EXCEPTION, (BUSY_QUEUE,))]
+
+
+def test_a_proxy_with_extensions_is_asked_for_its_list() -> None:
+    """[RPC-3.2.3] A question about coders might wait for a worker."""
+    desk = Desk()
+    desk.queries.ask_functions(b"l", now=0.0, timeout=10.0)
+    desk.said(b"FUNCTIONS_LIST", b"l", b"{}")
+    desk.ask()
+    desk.said(b"QUERY_RECEIVED", b"1")
+    desk.sent()
+    desk.queries.tick(3.0)
+    assert desk.sent() == [[b"FUNCTIONS_QUERY", b"100"]]

@@ -269,3 +269,28 @@ def test_what_a_worker_holds_is_believed_for_less_time_than_it_remembers() -> No
         board.worker(b"w", b"HEART_BEAT")
         job = board.ask(b"c", b"1")
         assert job.worker is board.proxy.registry.workers[holder]
+
+
+def test_a_worker_that_was_taken_for_dead_and_comes_back_did_not_die() -> None:
+    """[RPC-4.6]"""
+    board = Board()
+    board.worker(b"w", b"WORKER_DESCRIBE", holding())
+    board.register(b"w", F)
+    job = board.ask(b"c", b"1")
+    for _ in range(5):
+        board.proxy.working.bury([board.proxy.registry.workers[b"w"]], board.now)
+        assert (job.state, job.deaths) == (WAITING, 1)
+        board.worker(b"w", b"WORKER_DESCRIBE", holding(job.wid))
+        board.register(b"w", F)
+        assert (job.state, job.deaths, job.past) == (GIVEN, 0, ())
+
+
+def test_a_query_is_not_given_to_a_worker_with_other_coders() -> None:
+    """[RPC-2.5] Its argument would be read as something else."""
+    board = Board()
+    board.register(b"w", F)
+    job = board.ask(b"c", b"1")
+    board.proxy.working.bury([board.proxy.registry.workers[b"w"]], board.now)
+    board.register(b"x", (b"f", b"Double", b"Int"))
+    assert job.answer == [b"RESPONSE_EXCEPTION", b"1", texts.CODERS_CHANGED]
+    assert board.proxy.placing.waiting == 0

@@ -140,27 +140,44 @@ def test_held_ids_are_read_and_others_left_out() -> None:
 
 
 def test_announced_descriptions_are_bounded() -> None:
-    """[RPC-9.1] At the limit and one above it: the oldest makes room."""
+    """[RPC-9.1] At the limit and one above it: who comes too late says it again when it is registered."""
     registry = Registry(window=64)
     for number in range(MAX_PENDING + 1):
         registry.announce(b"%d" % number, described(window=2), 10)
     registry.announce(b"1", described(window=3), 10)
-    assert registry.register(b"0", [F], 0.0).description is None
+    assert registry.register(b"0", [F], 0.0).window == 2
     assert registry.register(b"1", [F], 0.0).window == 3
-    assert registry.register(b"%d" % MAX_PENDING, [F], 0.0).window == 2
+    assert registry.register(b"%d" % MAX_PENDING, [F], 0.0).description is None
 
 
 def test_announced_descriptions_are_bounded_by_bytes() -> None:
-    """[RPC-9.1] At the limit and one above it: the oldest make room."""
+    """[RPC-9.1] At the limit and one above it."""
     registry = Registry(window=64)
     for name in (b"1", b"2", b"2"):
         registry.announce(name, described(window=2), MAX_PENDING_BYTES // 2)
     assert registry.announced_bytes == MAX_PENDING_BYTES
     registry.announce(b"3", described(window=2), 1)
-    assert registry.announced_bytes == MAX_PENDING_BYTES // 2 + 1
-    assert registry.register(b"1", [F], 0.0).description is None
+    assert registry.announced_bytes == MAX_PENDING_BYTES
+    assert registry.register(b"3", [F], 0.0).description is None
     assert registry.register(b"2", [F], 0.0).described
-    assert registry.announced_bytes == 1
+    assert registry.announced_bytes == MAX_PENDING_BYTES // 2
+
+
+def test_where_one_worker_says_that_a_function_may_not_run_twice_it_may_not() -> None:
+    """[RPC-4.5] Whatever others say of it, and whoever says it last."""
+    registry = Registry(window=64)
+    once, always = (
+        described(functions={"f": {"redispatch": "unacknowledged"}}),
+        described(functions={"f": {}}),
+    )
+    worker, other = registry.register(b"w", [F], 0.0), registry.register(b"x", [F], 0.0)
+    registry.describe(worker, once)
+    registry.describe(other, always)
+    assert registry.functions[b"f"].keeps_acknowledged
+    assert (worker.once, other.once) == ({b"f"}, set())
+    registry.remove(worker, 0.0)
+    registry.describe(other, always)
+    assert not registry.functions[b"f"].keeps_acknowledged
 
 
 def test_a_description_outlives_a_registration() -> None:
@@ -249,3 +266,15 @@ def test_a_list_that_would_be_too_long_leaves_out_what_is_for_people(monkeypatch
     )
     [entry] = json.loads(registry.listed)["functions"]
     assert (entry["doc"], entry["redispatch"]) == ("", "unacknowledged")
+
+
+def test_a_function_that_a_leaving_worker_has_is_not_forgotten() -> None:
+    """[RPC-5.1.1] Or others could offer it with other coders while it still answers."""
+    registry = Registry(window=64)
+    worker = registry.register(b"w", [F], 0.0)
+    registry.leave(worker, 1.0)
+    registry.forget(100.0)
+    assert registry.conflict(b"x", [(b"f", b"Double", b"Int")]) == F
+    registry.remove(worker, 2.0)
+    registry.forget(100.0)
+    assert registry.functions == {}

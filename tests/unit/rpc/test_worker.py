@@ -342,8 +342,11 @@ def test_a_word_of_the_proxy_ends_the_silence() -> None:
 def test_a_proxy_that_never_spoke_may_be_silent() -> None:
     """[RPC-5.3.4] It may be another's, and say nothing for hours."""
     bench = Bench(welcomed=False)
-    bench.bench.tick(100.0)
-    assert (bench.sent(), bench.bench.renew) == ([BEAT], False)
+    for second in range(1, 101):
+        bench.bench.tick(float(second))
+    sent = bench.sent()
+    assert (len(sent), sent.count(BEAT), bench.bench.renew) == (103, 100, False)
+    assert {parts[0] for parts in sent if parts != BEAT} == {b"WORKER_DESCRIBE"}
 
 
 @pytest.mark.parametrize(

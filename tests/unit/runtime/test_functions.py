@@ -204,3 +204,33 @@ def test_the_address_comes_from_the_argument_the_environment_or_the_default(
 async def test_it_can_be_closed_without_having_been_opened() -> None:
     functions: Any = Functions()
     await functions.close()
+
+
+async def test_a_list_from_before_the_worker_came_is_asked_for_again() -> None:
+    lists = [
+        b"[]",
+        b"[]",
+        b"[]",
+        b'[{"name": "f", "argument": "json", "result": "json", "parameters": null}]',
+    ]
+    heard: list[bytes] = []
+
+    def answer(batch: list[list[bytes]]) -> None:
+        for identity, type_, *parts in batch:
+            heard.append(type_)
+            if type_ == words.FUNCTIONS_QUERY:
+                there.send([identity, words.FUNCTIONS_LIST, parts[0], b'{"functions": %s}' % lists.pop(0)])
+            elif type_ == words.CODER_IDENTITY_QUERY:
+                there.send([identity, words.CODER_IDENTITY_FOUND, parts[0], b"json", b"json"])
+            elif type_ == words.QUERY:
+                there.send([identity, words.RESPONSE_RESULT, parts[0], parts[1]])
+
+    there = MessageSocket("router", answer)
+    async with Functions(there.bind(FREE), timeout=20) as functions:
+        assert await functions.call("f", 1) == 1
+        assert heard.count(words.FUNCTIONS_QUERY) == 2
+        assert await functions.call("f", 2) == 2  # nothing was learnt, so it is asked for again
+        assert heard.count(words.FUNCTIONS_QUERY) == 4
+        assert await functions.call("f", 3) == 3
+        assert heard.count(words.FUNCTIONS_QUERY) == 4
+    there.close()

@@ -74,6 +74,10 @@ def test_names_of_255_bytes_and_1024_functions_are_the_most() -> None:
         functions.add(square)
 
 
+def test_a_runtime_without_an_end_is_none() -> None:
+    assert FunctionSet().add(square, max_runtime=float("inf")).max_runtime is None
+
+
 def test_only_functions_are_functions() -> None:
     not_one: Any = 7
     with pytest.raises(ConfigError, match="want a function, not 7"):

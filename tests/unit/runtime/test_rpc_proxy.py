@@ -168,7 +168,7 @@ async def test_a_query_that_kills_every_worker_is_put_into_quarantine(
         heard = await client.hears(2)
         assert heard[1][2].startswith(b"poison")
         assert (tmp_path / "quarantine" / f"{wid.hex()}.bin").read_bytes() == b"12"
-        assert "killed 1 workers" in caplog.text
+        assert "killed 1 processes or workers" in caplog.text
         worker.close()
         client.close()
 

@@ -189,7 +189,50 @@ def test_only_sockets_can_be_copied(tmp_path: Path) -> None:
 
 
 def test_memory_can_be_told_and_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert resident() > MIB
+    assert (resident() or 0) > MIB
     trim()
     monkeypatch.setattr(watchdog, "_MEMORY", tmp_path / "nothing")
-    assert resident() == 0
+    assert resident() is None
+
+
+def test_without_descriptors_nobody_is_looked_at_and_all_goes_on_later(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither is the memory taken for nothing, nor does who was not seen for a while count as new."""
+    dog = stage.dog
+    line = stage.connected()
+    line.sends(9 * MIB)
+    monkeypatch.setattr(watchdog, "resident", lambda: None)
+    dog.look(0.0)
+    monkeypatch.setattr(watchdog, "resident", lambda: stage.memory)
+    dog.look(1.0)
+    assert dog.finishers is None
+    stage.memory += ROOM + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(watchdog, "_OPEN", tmp_path / "nothing")
+        dog.look(2.0)
+    assert dog.finishers is None
+    dog.look(3.0)
+    assert dog.finishers == set()
+    with monkeypatch.context() as patch:
+        patch.setattr(watchdog, "_OPEN", tmp_path / "nothing")
+        dog.look(10.0)
+    dog.look(20.0)
+    assert dog.cut_off == 0
+    line.sends(9 * MIB)
+    known = iter([stage.memory])
+    monkeypatch.setattr(watchdog, "resident", lambda: next(known, None))
+    dog.look(30.0)
+    assert (dog.cut_off, stage.trims) == (0, 1)
+    monkeypatch.setattr(watchdog, "resident", lambda: stage.memory)
+    dog.look(40.0)
+    assert dog.cut_off == 1
+
+
+def test_a_look_at_connections_leaves_them_open(stage: Stage) -> None:
+    line = stage.connected()
+    line.sends(1000)
+    port = line.there.getsockname()[1]
+    for _ in range(2):
+        assert dict(connections(frozenset((port,)))) == {(line.number, line.here.getsockname()): 1000}
+    line.sends(1)

@@ -1,4 +1,5 @@
 import asyncio
+import logging
 import os
 import threading
 from pathlib import Path
@@ -153,3 +154,80 @@ def test_nothing_starts_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_stopping_what_does_not_run_is_nothing() -> None:
     Worker().stop()
+
+
+def _threaded() -> Worker:
+    made = Worker(threads=1)
+    made.function(name="f")(_number)
+    return made
+
+
+async def test_it_logs_that_it_is_ready(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "framehub.worker")
+    made = _threaded()
+    async with proxy() as ours:
+        task = asyncio.ensure_future(made.serve(ours.workers_address))
+        await until(lambda: caplog.messages)
+        assert caplog.messages == [f"ready workers={ours.workers_address} functions=f threads=1"]
+        made.stop()
+        await asyncio.wait_for(task, 20)
+    assert worker.ready_line("here").startswith("ready workers=here functions=square,pid,die processes=")
+
+
+async def test_it_logs_that_no_proxy_answers(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("framehub.runtime.worker.PATIENCE", 0.05)
+    made = _threaded()
+    task = asyncio.ensure_future(made.serve("tcp://127.0.0.1:1"))
+    await until(lambda: caplog.messages)
+    assert caplog.messages[0].startswith("no answer from a proxy at tcp://127.0.0.1:1 yet: ")
+    made.stop()
+    await asyncio.wait_for(task, 20)
+
+
+def test_run_lets_its_own_words_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = logging.getLogger("framehub.worker")
+    monkeypatch.setattr(log, "level", logging.NOTSET)
+    with pytest.raises(ConfigError, match="no functions"):
+        Worker().run()
+    assert log.isEnabledFor(logging.INFO)
+
+
+class _Shop:
+    """A workshop that is never ready, or ready at once."""
+
+    def __init__(self, *, is_ready: bool) -> None:
+        self.running = 0
+        self.did: list[str] = []
+        self.submit = self.cancel = None
+        self._is_ready = is_ready
+
+    async def start(self) -> None:
+        self.did.append("start")
+        try:
+            await asyncio.sleep(0 if self._is_ready else 60)
+        except asyncio.CancelledError:
+            self.did.append("cancelled")
+            raise
+
+    async def stop(self, _grace: float) -> None:
+        self.did.append("stop")
+
+
+async def test_stopping_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, shop = _threaded(), _Shop(is_ready=False)
+    monkeypatch.setattr(made, "_shop", lambda _source, _link: shop)
+    task = asyncio.ensure_future(made.serve("tcp://127.0.0.1:1"))
+    await until(lambda: shop.did)
+    made.stop()
+    await asyncio.wait_for(task, 20)
+    assert shop.did == ["start", "cancelled"]
+
+
+async def test_a_bad_address_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, shop = _threaded(), _Shop(is_ready=True)
+    monkeypatch.setattr(made, "_shop", lambda _source, _link: shop)
+    with pytest.raises(ConfigError, match="cannot connect"):
+        await made.serve("nowhere")
+    assert shop.did == ["start", "stop"]

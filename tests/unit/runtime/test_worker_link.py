@@ -1,13 +1,16 @@
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
 from framehub.errors import ConfigError, IncompatibleSpecs
 from framehub.rpc import words
 from framehub.rpc.settings import WorkerSettings
+from framehub.runtime.curve import CurveClient, CurveServer, new_keys
 from framehub.runtime.functionset import FunctionSet
 from framehub.runtime.worker_link import WorkerLink
+from framehub.runtime.zmq_setup import DEALERS_MORE, Options
 from framehub.runtime.zmq_socket import MessageSocket
 from tests.unit.runtime.rpc_parts import FREE, RawPeer, proxy, until
 
@@ -29,8 +32,8 @@ def functions() -> FunctionSet:
     return made
 
 
-def linked(address: str, settings: WorkerSettings = QUICK) -> WorkerLink:
-    return WorkerLink(address, functions(), processes=3, settings=settings)
+def linked(address: str, settings: WorkerSettings = QUICK, **others: Any) -> WorkerLink:
+    return WorkerLink(address, functions(), processes=3, settings=settings, **others)
 
 
 class Proxy:
@@ -188,3 +191,45 @@ async def test_an_address_that_is_none_is_said() -> None:
     with pytest.raises(ConfigError):
         linked("nowhere").open()
     await asyncio.sleep(0)
+
+
+async def test_a_message_that_is_too_large_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """[RPC-9.1]"""
+    there = Proxy()
+    link = linked(there.address, options=Options(max_message_bytes=1_000))
+    link.open()
+    await until(lambda: there.heard)
+    most = 1_000 + DEALERS_MORE
+    there.says(words.QUERY, b"1" * 16, bytes(most - 20), b"square")
+    await until(lambda: "too many parts or bytes: it is lost" in caplog.text)
+    link.close()
+    there.close()
+
+
+async def test_wrong_keys_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    (server, secret), (_, ours) = new_keys(), new_keys()
+    there = MessageSocket("router", lambda _batch: None, curve=CurveServer(secret, []))
+    address = there.bind(FREE)
+    link = linked(address, curve=CurveClient(server, ours))
+    link.open()
+    await until(lambda: caplog.messages)
+    link._not_let_in()
+    assert caplog.messages == [f"not let in at {address}: wrong keys, or not a proxy of functions"]
+    link.close()
+    there.close()
+
+
+def test_what_cannot_be_described_is_said() -> None:
+    """[RPC-5.3.1]"""
+    long = functions()
+
+    def wordy() -> None: ...
+
+    wordy.__doc__ = "x" * (4 << 20)
+    long.add(wordy)
+    with pytest.raises(ConfigError, match="more than 4194304: shorten them"):
+        WorkerLink(FREE, long, processes=1, settings=QUICK)
+    odd = functions()
+    odd["square"].max_runtime = float("inf")
+    with pytest.raises(ConfigError, match="cannot be described"):
+        WorkerLink(FREE, odd, processes=1, settings=QUICK)

@@ -1,11 +1,14 @@
 """One child at a time: what it is given, what is taken back, and how it ends."""
 
 import asyncio
+import errno
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -59,8 +62,38 @@ async def hand(owner: Owner) -> AsyncIterator[Hand]:
     assert not lives(made.pid)
 
 
+def open_descriptors() -> set[Path]:
+    return set(Path("/proc/self/fd").iterdir())
+
+
 def _setup() -> bytes:
     return msgspec.json.encode(Setup(SOURCE, NAMES, sys.path, ["program"], 1 << 20))
+
+
+@pytest.mark.parametrize("place", ["Line", "subprocess.Popen", "os.pidfd_open"])
+async def test_a_child_that_cannot_be_started_leaves_nothing(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    before = open_descriptors()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    started: list[int] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self.pid)
+
+    monkeypatch.setattr("framehub.runtime.workhand.subprocess.Popen", Noted)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"framehub.runtime.workhand.{place}", refuse)
+        with pytest.raises(OSError, match="Too many"):
+            Hand(owner, _setup(), 0)
+    await asyncio.sleep(0)
+    assert open_descriptors() == before
+    assert not any(map(lives, started))
 
 
 async def test_a_child_answers_what_it_is_given(owner: Owner, hand: Hand) -> None:

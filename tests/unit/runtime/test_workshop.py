@@ -18,7 +18,7 @@ from framehub.runtime.workdone import CANCELLED
 from framehub.runtime.workshop import Workshop
 
 from . import workfunctions
-from .working import SOURCE, Bench, Died, lives, until, value
+from .working import SOURCE, Bench, Died, kill, lives, until, value
 
 
 @pytest.fixture
@@ -111,8 +111,7 @@ async def test_kill_9_from_outside_is_a_death_of_what_runs(bench: Bench, tmp_pat
     _, coroutine = bench.submit("wait_long", str(tmp_path / "coroutine"))
     await until(lambda: (tmp_path / "plain").exists() and (tmp_path / "coroutine").exists())
     assert (shop.running, shop.waiting) == (2, 0)
-    (pid,) = shop.pids
-    os.kill(pid, signal.SIGKILL)
+    kill(shop.pids, signal.SIGKILL)
     with pytest.raises(Died):
         await plain
     with pytest.raises(Died):
@@ -124,7 +123,7 @@ async def test_nothing_waits_behind_a_long_call(bench: Bench, tmp_path: Path) ->
     """The child that runs it has been given more, which another one does."""
     shop = bench.make(2)
     await shop.start()
-    await bench.all_ready(2)
+    await bench.all_ready(3)
     await asyncio.gather(*(bench.call("square", 1) for _ in range(200)))
     go = tmp_path / "go"
     _, long = bench.submit("wait_for", str(tmp_path / "begun"), str(go))
@@ -150,10 +149,9 @@ async def test_what_one_long_call_holds_up_is_given_to_the_next_child(bench: Ben
 
 
 async def test_a_function_stuck_in_c_with_the_gil_stops_nobody_else(bench: Bench, tmp_path: Path) -> None:
-    """Its own child's coroutines move on as well: that child takes nothing any more."""
     shop = bench.make(2, cancel_grace=0.05)
     await shop.start()
-    await bench.all_ready(2)
+    await bench.all_ready(3)
     wid, stuck = bench.submit("backtrack", str(tmp_path / "begun"))
     await until((tmp_path / "begun").exists)
     for name in ("square", "square_later"):
@@ -225,7 +223,7 @@ async def test_a_blocked_event_loop_is_ended_and_loses_only_what_it_had_begun(
 
 async def test_coroutines_go_where_an_event_loop_runs(bench: Bench, tmp_path: Path) -> None:
     await bench.make(2).start()
-    await bench.all_ready(2)
+    await bench.all_ready(3)
     bench.submit("block_loop", str(tmp_path / "begun"))
     await until((tmp_path / "begun").exists)
     found = await asyncio.gather(*(bench.call("square_later", number) for number in range(50)))

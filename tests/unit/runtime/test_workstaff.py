@@ -1,9 +1,11 @@
 """Children that die are replaced, sooner or later."""
 
 import asyncio
+import errno
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,7 @@ def own() -> FunctionSet:
 SCRIPT = """
 import os
 from pathlib import Path
+from typing import Any
 from framehub.runtime.functionset import FunctionSet
 functions = FunctionSet()
 @functions.add
@@ -111,6 +114,23 @@ async def test_when_no_process_can_be_started_it_is_said_and_tried_again(
     monkeypatch.undo()
     assert await bench.call("square", 2) == 4
     await bench.stop()
+
+
+async def test_when_not_all_processes_can_be_started_at_first_it_is_said_and_the_others_are_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench, hands = Bench(), list[Hand]()
+
+    def only_one(*args: Any) -> Hand:
+        if hands:
+            raise OSError(errno.EMFILE, "Too many open files")
+        hands.append(Hand(*args))
+        return hands[0]
+
+    monkeypatch.setattr(workstaff, "Hand", only_one)
+    with pytest.raises(ConfigError, match=r"no process can be started: .*Too many open files"):
+        await bench.make(2).start()
+    assert not lives(hands[0].pid)
 
 
 async def test_a_start_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from framehub.errors import ConfigError
-from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_setup import LARGEST_MESSAGE, Options, for_dealer
 from framehub.runtime.zmq_socket import MessageSocket
 
 from .zmq_peers import Told, echo, hang_up, until
@@ -83,7 +83,7 @@ async def test_everything_is_set() -> None:
     with Told("router") as router, Told("dealer", options=Options(only_connected=True)) as dealer:
         for one in (router, dealer):
             raw = one.socket._socket
-            assert raw.get(zmq.MAXMSGSIZE) == 17 * 1024 * 1024
+            assert raw.get(zmq.MAXMSGSIZE) == LARGEST_MESSAGE + 64 * 1024
             assert raw.get(zmq.SNDHWM) == raw.get(zmq.RCVHWM) == 1_000
             assert raw.get(zmq.HANDSHAKE_IVL) == 5_000
             assert raw.get(zmq.HEARTBEAT_IVL) == 1_000
@@ -126,9 +126,15 @@ async def test_T51_a_frame_that_announces_too_much_ends_its_connection(head: str
 async def test_T51_the_largest_frame_is_read() -> None:  # noqa: N802
     with Told("router", echo) as server, Told("dealer") as client:
         client.socket.connect(server.socket.bind(ANY))
-        payload = bytes(17 * 1024 * 1024)
+        payload = bytes(LARGEST_MESSAGE + 64 * 1024)
         client.socket.send([payload])
         assert await client.got(1) == [[payload]]
+
+
+def test_T51_what_passes_a_router_is_not_too_large_for_a_dealer() -> None:  # noqa: N802
+    """[RPC-9.1]"""
+    assert LARGEST_MESSAGE < Options().max_message_bytes < for_dealer(None).max_message_bytes
+    assert for_dealer(Options(max_message_bytes=1, queue=7)) == Options(max_message_bytes=131_073, queue=7)
 
 
 async def test_T59_connections_without_a_greeting_are_freed() -> None:  # noqa: N802
