@@ -16,7 +16,7 @@ from framehub.cli.proxy import functions, proxy_options, timeout_option
 from framehub.cli.reach import STDIN, BadInput, JsonCommand, as_text, parse, run
 from framehub.cli.rows import printable
 from framehub.errors import EncodingError, FramehubError, RemoteTimeout
-from framehub.gateway.arguments import answer_of
+from framehub.gateway.arguments import read_result
 from framehub.rpc.calling import Calling
 from framehub.rpc.coders import coder
 from framehub.rpc.signature import FILE_SCHEMAS
@@ -88,7 +88,7 @@ async def _call(
 ) -> None:
     try:
         entry, result = await _result(client, name, value, files)
-        answer = answer_of(name, entry["result"].encode(), result)
+        answer = read_result(name, entry["result"].encode(), result)
     except FramehubError as exc:
         if as_json:
             click.echo(as_text({"error": {"type": type(exc).__name__, "message": str(exc)}}))

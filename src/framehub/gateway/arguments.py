@@ -57,10 +57,22 @@ def argument_of(call: Call, function: Function) -> bytes:
 
 
 def answer_of(name: str, identity: bytes, result: bytes) -> Any:
-    """What the caller gets: data, or a ``Reply`` with files.
+    """What an MFP client gets: data, or a ``Reply`` with files.
 
     Raises:
         EndpointError: ``function_failed``: the result cannot be read, or is nothing that JSON can carry.
+    """
+    answer = read_result(name, identity, result)
+    if not isinstance(answer, Reply) and identity != b"json" and (why := misfit(answer)) is not None:
+        raise refusal(ErrorCode.FUNCTION_FAILED, f"{name}: JSON cannot carry its result: {why}")
+    return answer
+
+
+def read_result(name: str, identity: bytes, result: bytes) -> Any:
+    """The same, whether JSON can carry it or not.
+
+    Raises:
+        EndpointError: ``function_failed``: the result cannot be read.
     """
     try:
         match identity:
@@ -75,12 +87,9 @@ def answer_of(name: str, identity: bytes, result: bytes) -> Any:
                 files = {file.key: received(file.data, file.name, file.type) for file in told.files}
                 return Reply(coder("json").decode(told.data), files)
             case _:
-                data = coder(identity.decode()).decode(result)
+                return coder(identity.decode()).decode(result)
     except (DecodingError, ConfigError) as exc:
         raise refusal(ErrorCode.FUNCTION_FAILED, f"{name}: its result cannot be read: {exc}") from exc
-    if (why := misfit(data)) is not None:
-        raise refusal(ErrorCode.FUNCTION_FAILED, f"{name}: JSON cannot carry its result: {why}")
-    return data
 
 
 def _spread(data: Any, parameters: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
