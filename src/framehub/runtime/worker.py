@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, overload
 
 import uvloop
 
-from framehub.errors import ConfigError
+from framehub.errors import ConfigError, FramehubError
 from framehub.rpc.settings import WorkerSettings
 from framehub.runtime.curve import CurveClient
 from framehub.runtime.functionset import FunctionSet, Redispatch
@@ -108,17 +108,20 @@ class Worker:
         return offer if function is None else offer(function)
 
     def run(self, address: str | None = None) -> None:
-        """Serve until SIGTERM or Ctrl-C.
+        """Serve until SIGTERM or Ctrl-C: the last line of a script. An error of ours ends it with one line.
 
         Raises:
-            ConfigError: there is nothing to offer, or the functions cannot be found again by a process.
-            IncompatibleSpecs: others offer a function of ours with other coders.
+            SystemExit: there is nothing to offer, the functions cannot be found again by a process, or others
+                offer a function of ours with other coders.
         """
         stop_here()
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         if log.level == logging.NOTSET:
             log.setLevel(logging.INFO)
-        uvloop.run(self._run(address))
+        try:
+            uvloop.run(self._run(address))
+        except FramehubError as exc:
+            raise SystemExit(f"Error: {exc}") from exc
 
     async def _run(self, address: str | None) -> None:
         loop = asyncio.get_running_loop()
