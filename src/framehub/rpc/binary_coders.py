@@ -10,6 +10,7 @@ they declare. Errors name no function: see ``coders.named``.
 """
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -20,7 +21,7 @@ _I32: Final = struct.Struct(">i")
 _MAX_I32: Final = 2**31 - 1
 
 
-class BinaryCoder:
+class BinaryCoder(ABC):
     """What all of them have."""
 
     identity: str
@@ -42,13 +43,13 @@ class BinaryCoder:
             _refuse(f"{len(data) - at} bytes too many", at)
         return value
 
+    @abstractmethod
     def write(self, value: Any, out: list[bytes]) -> None:
         """Add the value's bytes to ``out``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, data: bytes, at: int) -> tuple[Any, int]:
         """One value that begins at ``at``, and where it ends."""
-        raise NotImplementedError
 
 
 class Number(BinaryCoder):
