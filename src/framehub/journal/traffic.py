@@ -85,6 +85,7 @@ class World:
         self.dice = Random(seed)  # noqa: S311  (traffic, not secrets)
         self.now = START_NS
         self.tape: list[Row] = []
+        self.seq = 0
         self._heap: list[tuple[int, int, Story]] = []
         self._order = count()
 
@@ -116,26 +117,33 @@ class World:
         *,
         endpoint: str | None = None,
         error: str | None = None,
-    ) -> None:
-        """Put one frame on the tape, as the gateway's tap does."""
+    ) -> int:
+        """Put one frame on the tape, as the gateway's tap does; its number in the journal."""
         raw = codec.encode(frame)
-        row = link.rows.frame(self._at, direction, frame, raw, exchange, endpoint=endpoint, error=error)
-        self.tape.append(row)
+        row = link.rows.frame(self.at, direction, frame, raw, exchange, endpoint=endpoint, error=error)
+        return self.put(row)
 
-    def refused(self, link: Link, raw: bytes, reason: str) -> None:
+    def refused(self, link: Link, raw: bytes, reason: str) -> int:
         """Put bytes on the tape that were no lawful frame."""
-        self.tape.append(link.rows.refused(self._at, raw, reason))
+        return self.put(link.rows.refused(self.at, raw, reason))
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: Link) -> int:
         """Put a link's coming on the tape."""
-        self.tape.append(link.rows.opened(self._at))
+        return self.put(link.rows.opened(self.at))
 
-    def closed(self, link: Link, code: int, reason: str) -> None:
+    def closed(self, link: Link, code: int, reason: str) -> int:
         """Put a link's going on the tape."""
-        self.tape.append(link.rows.closed(self._at, code, reason))
+        return self.put(link.rows.closed(self.at, code, reason))
+
+    def put(self, row: Row) -> int:
+        """Put a row on the tape; its number in the journal."""
+        self.tape.append(row)
+        self.seq += 1
+        return self.seq
 
     @property
-    def _at(self) -> tuple[int, int]:
+    def at(self) -> tuple[int, int]:
+        """Wall clock and monotonic clock."""
         return self.now, self.now - START_NS + SECOND
 
 

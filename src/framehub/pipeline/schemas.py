@@ -10,6 +10,7 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     DateType,
+    DoubleType,
     IntegerType,
     LongType,
     ShortType,
@@ -41,8 +42,12 @@ _DATE: Final = _column("date", DateType(), "the day of it in UTC; the tables are
 _LINK: Final = _column("link", _STRING, "the connection, 16 hex digits")
 _PROTOCOL: Final = _column("protocol", _STRING, "mfp, hub or rpc")
 _DIRECTION: Final = _column("direction", _STRING, "in or out, seen from the gateway")
+_SERVICE: Final = _column("service", _INT, "the hub service's number")
+_FUNCTION: Final = _column("function", _INT, "the hub function's number")
 _USER: Final = _column("user", _INT, "the user of the connection; 0 is anonymous")
-_ENDPOINT: Final = _column("endpoint", _STRING, "the endpoint that its envelope names, or the function")
+_ENDPOINT: Final = _column(
+    "endpoint", _STRING, "the endpoint that its envelope names, the function, or the hub service's name"
+)
 _CODER: Final = _column("coder", _STRING, "how its payload is encoded, on messages of functions")
 _EXCHANGE: Final = _column(
     "exchange", _STRING, "the conversation it belongs to, 32 hex digits; null if unknown"
@@ -69,19 +74,26 @@ FRAMES: Final = StructType(
         _DIRECTION,
         _USER,
         _ENDPOINT,
-        _column("service", _INT, "the hub service's number"),
-        _column("function", _INT, "the hub function's number"),
+        _column("side", _STRING, "who is at the other end: client, worker or service"),
+        _SERVICE,
+        _FUNCTION,
         _column(
             "kind",
             _STRING,
             "service, message, request, binary, response, or refused; of functions: query, result, "
-            "exception, heart_beat, register and the others of spec/journal.md",
+            "exception, heart_beat, register and the others of spec/journal.md; of the hub: first, message, "
+            "last, command, stream_error, service_error",
         ),
-        _column("head", _SHORT, "the frame's first byte"),
+        _column("head", _SHORT, "the frame's first byte; of the hub: the state"),
         _column("id", _LONG, "the frame's own id"),
         _column("ref", _LONG, "the id of the frame it refers to"),
-        _column("key", _LONG, "the file's key, on a binary frame"),
-        _column("code", _SHORT, "of a service frame: 1 ack, 2 timeout, 3 abort, 4 unknown, 7 ping"),
+        _column("key", _LONG, "the file's key, on a binary frame; of the hub: function or parameter"),
+        _column(
+            "code",
+            _SHORT,
+            "of a service frame: 1 ack, 2 timeout, 3 abort, 4 unknown, 7 ping; of the hub: the command, the "
+            "error's code, on first the timeout in seconds",
+        ),
         _column("query", _STRING, "the query's id on that wire, in hex digits, on messages of functions"),
         _CODER,
         _column("bytes", _INT, "the size of the whole frame"),
@@ -90,7 +102,7 @@ FRAMES: Final = StructType(
         _column(
             "error",
             _STRING,
-            "of a response or an exception: the library's code, or application; null if none",
+            "of a response, an exception or a hub error: the library's code, or application; null if none",
         ),
         _column("refused", _STRING, "why the gateway refused it"),
         _EXCHANGE,
@@ -109,9 +121,16 @@ MESSAGES: Final = StructType(
         _LINK,
         _USER,
         _PROTOCOL,
-        _column("kind", _STRING, "message, request or response; of functions: query, result or exception"),
+        _column(
+            "kind",
+            _STRING,
+            "message, request or response; of functions: query, result or exception; of the hub: first, "
+            "message, last or service_error",
+        ),
         _DIRECTION,
         _ENDPOINT,
+        _SERVICE,
+        _FUNCTION,
         _CODER,
         _column("data", VariantType(), "what was sent; null if nothing was, or it is not readable"),
         _column("json", _STRING, "the same as JSON text, for readers without VARIANT"),
@@ -122,7 +141,8 @@ MESSAGES: Final = StructType(
         _column(
             "readable",
             BooleanType(),
-            "whether the payload is an envelope, or what its coder says; null if it was not recorded",
+            "whether the payload is an envelope, what its coder says, or, of the hub, JSON; null if it was "
+            "not recorded",
         ),
     ]
 )
@@ -138,7 +158,10 @@ EXCHANGES: Final = StructType(
         _USER,
         _column("kind", _STRING, "message, request, stream, ping or query; null if its first frame is lost"),
         _column("direction", _STRING, "which way its first frame went: in (a peer began it) or out"),
+        _column("id", _LONG, "the id of its first frame, or the hub stream's; null for a query"),
         _ENDPOINT,
+        _SERVICE,
+        _FUNCTION,
         _column("opened", _TIME, "when its first frame was recorded"),
         _column(
             "first_answer", _TIME, "when the answer came, if one came before the end: response, ack or pong"
@@ -148,10 +171,15 @@ EXCHANGES: Final = StructType(
             "wait_us", _LONG, "microseconds from the opening to the first answer, by the monotonic clock"
         ),
         _column(
-            "given", _TIME, "of a query: when it was given to a worker, the last time if there were several"
+            "given",
+            _TIME,
+            "of a query: when it was given to a worker, the last time if there were several; of a hub "
+            "stream: when it was passed to its service",
         ),
-        _column("worker_answered", _TIME, "of a query: when a worker's answer came"),
+        _column("worker_answered", _TIME, "when the worker's, or the service's, first answer came"),
+        _column("given_to", _STRING, "the link of that worker, or of the service, 16 hex digits"),
         _column("dispatches", _LONG, "of a query: how often it was given to a worker"),
+        _column("timeout_s", _INT, "of a hub stream: its timeout in seconds"),
         _column("outcome", _STRING, "ok, error, timeout, aborted, unknown, disconnected or open"),
         _column(
             "code", _STRING, "of an error: the library's code, or application; of a lost link: its close code"
@@ -164,14 +192,103 @@ EXCHANGES: Final = StructType(
         _column("frames_out", _LONG, "its frames that went out"),
         _column("bytes_in", _LONG, "their bytes, in"),
         _column("bytes_out", _LONG, "their bytes, out"),
+        _column("last", _TIME, "when its last row was recorded"),
         _column("first_seq", _LONG, "its first row in the journal"),
         _column("last_seq", _LONG, "its last row in the journal"),
         _DATE,
     ]
 )
-"""One row per message, request, ping or query, with everything that belongs to it counted."""
+"""One row per message, request, ping, query or hub stream, with everything that belongs to it counted."""
 
-TABLES: Final = {"frames": FRAMES, "messages": MESSAGES, "exchanges": EXCHANGES}
+FILES: Final = StructType(
+    [
+        _NODE,
+        _column("seq", _LONG, "the row that carries it, of a streamed file the row that opened the stream"),
+        _column("last_seq", _LONG, "the last row that carries some of it"),
+        _column("time", _TIME, "when that first row was recorded"),
+        _DATE,
+        _LINK,
+        _USER,
+        _PROTOCOL,
+        _DIRECTION,
+        _ENDPOINT,
+        _EXCHANGE,
+        _column("how", _STRING, "attached (in the frame itself), announced, or streamed"),
+        _column("key", _LONG, "its key"),
+        _column("name", _STRING, "its name, from the envelope: what a stranger called it, never a path"),
+        _column("type", _STRING, "its media type, from the envelope"),
+        _column("bytes", _LONG, "how many bytes of it have come"),
+        _column("frames", _LONG, "how many frames carried it; 0 if it was announced and has not come"),
+        _column("complete", BooleanType(), "whether all of it has come"),
+        _column("sha256", _STRING, "of a complete file whose bytes were recorded, 64 hex digits"),
+    ]
+)
+"""One row per attached, announced or streamed file."""
+
+VIOLATIONS: Final = StructType(
+    [
+        _column("rule", _STRING, "the rule's name (spec/audit.md)"),
+        _PROTOCOL,
+        _column("time", _TIME, "when the last row of the evidence was recorded"),
+        _DATE,
+        _NODE,
+        _column("link", _STRING, "the connection of the last row of the evidence"),
+        _column("exchange", _STRING, "the conversation that broke it; null if it is about none"),
+        _ENDPOINT,
+        _column("evidence", ArrayType(_LONG), "the rows of the journal (seq) that show it"),
+        _column("detail", _STRING, "what was found, where the rule alone does not say it"),
+        _column("sentence", _STRING, "the rule in words"),
+    ]
+)
+"""One row per breach of a rule."""
+
+BUCKET: Final = StructType(
+    [
+        _column("le_us", DoubleType(), "the bucket's upper edge in microseconds"),
+        _column("count", _LONG, "waits in it"),
+    ]
+)
+
+METRICS: Final = StructType(
+    [
+        _column("minute", _TIME, "the minute in which the exchanges began"),
+        _DATE,
+        _NODE,
+        _PROTOCOL,
+        _column("kind", _STRING, "message, request, stream, ping or query"),
+        _ENDPOINT,
+        _SERVICE,
+        _column("count", _LONG, "exchanges that began in this minute"),
+        *[
+            _column(outcome, _LONG, f"of these, how many have the outcome {outcome}")
+            for outcome in ("ok", "error", "timeout", "aborted", "unknown", "disconnected", "open")
+        ],
+        _column("answered", _LONG, "of these, how many have been answered: the percentiles are of them"),
+        _column("p50_us", DoubleType(), "half waited no longer than this, to the edge of its bucket"),
+        _column("p95_us", DoubleType(), "95 of 100 waited no longer"),
+        _column("p99_us", DoubleType(), "99 of 100 waited no longer"),
+        _column("max_us", _LONG, "the longest wait"),
+        _column(
+            "waits",
+            ArrayType(BUCKET),
+            "all waits, by bucket, empty ones left out: add these up to merge minutes or endpoints",
+        ),
+        _column("frames_in", _LONG, "frames that came in"),
+        _column("frames_out", _LONG, "frames that went out"),
+        _column("bytes_in", _LONG, "their bytes, in"),
+        _column("bytes_out", _LONG, "their bytes, out"),
+    ]
+)
+"""One row per minute, node and endpoint, function or service."""
+
+TABLES: Final = {
+    "messages": MESSAGES,
+    "frames": FRAMES,
+    "exchanges": EXCHANGES,
+    "files": FILES,
+    "violations": VIOLATIONS,
+    "metrics": METRICS,
+}
 
 
 def journal_schema(columns: tuple[str, ...] = ()) -> StructType:
@@ -213,7 +330,13 @@ _SUMMARIES: Final = {
     "the journal.",
     "messages": "One row per message, request and response that has a payload, and per call of a function "
     "and its answer, as clients see them: what users sent and got.",
-    "exchanges": "One row per message, request, ping or query: its outcome, its times, its frames counted.",
+    "exchanges": "One row per message, request, ping, query or hub stream: its outcome, its times, its "
+    "frames counted.",
+    "files": "One row per file that was attached, announced or streamed. `framehub pipeline files` writes "
+    "them out.",
+    "violations": "One row per breach of a rule of the audit; no rows is good news.",
+    "metrics": "One row per minute, node and endpoint, function or service. Exchanges whose first frame is "
+    "lost are left out.",
 }
 
 
