@@ -9,14 +9,16 @@ if [ $# != 0 ]; then
     exit
 fi
 # The pure rooms, with every line and branch of them visited.
-pure='src/framehub/mfp/*,src/framehub/rpc/*,src/framehub/ids.py,src/framehub/codes.py,src/framehub/errors.py'
+rooms='src/framehub/mfp/*,src/framehub/hub/*,src/framehub/rpc/*'
+pure="$rooms,src/framehub/ids.py,src/framehub/codes.py,src/framehub/errors.py"
 data=$(mktemp)
 trap 'rm -f "$data"' EXIT
 .venv/bin/python -m coverage run --branch --data-file="$data" --source=framehub -m pytest -q \
-    tests/unit/mfp tests/unit/rpc tests/unit/test_ids.py tests/unit/test_codes.py tests/unit/test_errors.py \
-    tests/conformance
+    tests/unit/mfp tests/unit/hub tests/unit/rpc tests/unit/test_ids.py tests/unit/test_codes.py \
+    tests/unit/test_errors.py tests/conformance
 .venv/bin/python -m coverage report --data-file="$data" --include="$pure" --show-missing --skip-covered --fail-under=100
 
 # Spark tests share one session in one process; the others fill the cores.
-pytest tests -m "not spark" -n 2 -q --ignore=tests/unit/mfp --ignore=tests/unit/rpc --ignore=tests/conformance
+pytest tests -m "not spark" -n 2 -q --ignore=tests/unit/mfp --ignore=tests/unit/hub --ignore=tests/unit/rpc \
+    --ignore=tests/conformance
 pytest tests -m spark -q

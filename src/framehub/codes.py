@@ -85,6 +85,43 @@ class Message(StrEnum):
     QUERY_CONFIRMED = "QUERY_CONFIRMED"
 
 
+class HubState(IntEnum):
+    """What a frame of the hub is (spec/hub.md, section 2)."""
+
+    MESSAGE = 0
+    SERVICE_ERROR = 11
+    LAST = 12
+    STREAM_ERROR = 13
+    COMMAND = 14
+    FIRST = 15
+
+
+class HubCommand(IntEnum):
+    """What a command of the hub says (spec/hub.md, section 4)."""
+
+    PING = 1
+    PONG = 2
+    READY = 3
+    CLOSE = 15
+
+
+class HubError(IntEnum):
+    """Why the hub says ``STREAM_ERROR`` (spec/hub.md, section 5)."""
+
+    TIMEOUT = 1
+    CLIENT_DISCONNECT = 2
+    SERVICE_DISCONNECT = 3
+    STREAM_NOT_FOUND = 4
+    WS_STREAM_COLLISION = 5
+    ZMQ_STREAM_COLLISION = 6
+    ENDPOINT_NOT_FOUND = 7
+    BAD_FRAME = 8
+    LIMIT = 9
+    FORBIDDEN = 10
+    BUSY = 11
+    INTERNAL = 12
+
+
 class Direction(StrEnum):
     """Which way a recorded frame went, seen from the node that recorded it (spec/journal.md)."""
 
@@ -121,3 +158,8 @@ class Kind(StrEnum):
     CANCEL = "cancel"
     QUERY_RETURNED = "query_returned"
     QUERY_CONFIRMED = "query_confirmed"
+    FIRST = "first"
+    LAST = "last"
+    COMMAND = "command"
+    STREAM_ERROR = "stream_error"
+    SERVICE_ERROR = "service_error"

@@ -148,5 +148,21 @@ def test_generate_never_writes_over_a_journal(sample: Path) -> None:
     assert "there is a journal already" in framehub("generate", sample, code=1).stderr
 
 
+def test_faults_are_put_in_and_listed(tmp_path: Path) -> None:
+    rules = "raw-differs,mfp-not-acked"
+    done = framehub("generate", tmp_path, "--frames", "3000", "--faults", rules, "--each", "2")
+    assert "4 faults, listed in truth.json" in done.stderr
+    told = json.loads((tmp_path / "truth.json").read_text())
+    assert sorted(fault["rule"] for fault in told["faults"]) == sorted(2 * rules.split(","))
+    assert framehub("check", tmp_path).stdout.endswith("clean\n")
+
+
+def test_a_fault_that_is_none_is_a_wrong_option(tmp_path: Path) -> None:
+    wrong = framehub("generate", tmp_path / "x", "--faults", "mfp-nothing", code=2)
+    assert "no such rule: mfp-nothing" in wrong.stderr
+    assert "mfp-not-acked" in wrong.stderr
+    assert not (tmp_path / "x").exists()
+
+
 def test_an_exchange_that_is_no_hex_is_a_wrong_option(sample: Path) -> None:
     assert "not hexadecimal" in framehub("cat", sample, "--exchange", "xyz", code=2).stderr

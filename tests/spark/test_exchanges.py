@@ -93,6 +93,10 @@ STORIES: dict[str, tuple[list[dict[str, Any]], Told]] = {
     "acknowledged, then aborted": (
         [message(head=0x49), service(ACK), service(ABORT)], ("aborted", None, "out", True, True),
     ),
+    "acknowledged, though it did not ask": ([message(), service(ACK)], ("ok", None, "in", True, False)),
+    "aborted, then acknowledged": (
+        [message(head=0x49), service(ABORT), service(ACK)], ("aborted", None, "out", True, False),
+    ),
     "streamed": (
         [message(head=0x45), binary(more=True), binary(more=False)], ("ok", None, "in", False, False),
     ),
@@ -155,7 +159,9 @@ def test_everything_about_one_exchange(journal_of: JournalOf) -> None:
         "chat",
         7,
     )
+    assert (first["id"], first["service"], first["given_to"], first["timeout_s"]) == (1, None, None, None)
     assert first["wait_us"] == 2500
+    assert (first["last"] - first["opened"]).microseconds == 4000
     assert first["closed"] == first["first_answer"]
     assert (first["closed"] - first["opened"]).microseconds == 3000
     assert (first["frames_in"], first["frames_out"], first["bytes_in"], first["bytes_out"]) == (2, 2, 39, 29)
@@ -168,8 +174,16 @@ def test_the_same_id_on_two_nodes_is_two_exchanges(journal_of: JournalOf) -> Non
     assert sorted((row["node"], row["outcome"]) for row in rows) == [("one", "ok"), ("two", "open")]
 
 
-def test_rows_of_no_exchange_and_of_other_protocols_make_none(journal_of: JournalOf) -> None:
-    assert made(journal_of([service(UNKNOWN) | {"exchange": None}, request(protocol="hub"), GONE])) == []
+def test_rows_of_no_exchange_make_none(journal_of: JournalOf) -> None:
+    assert made(journal_of([service(UNKNOWN) | {"exchange": None}, GONE])) == []
+
+
+def test_links_may_have_ended_in_rows_that_are_not_here(journal_of: JournalOf) -> None:
+    links = journal_of([GONE | {"seq": 9}, GONE | {"seq": 10, "protocol": "hub", "code": 1000}])
+    (row,) = check("exchanges", exchanges(journal_of([request()]), links)).collect()
+    assert (row["outcome"], row["code"]) == ("disconnected", "1006")
+    (row,) = check("exchanges", exchanges(journal_of([request(), GONE]), links.limit(0))).collect()
+    assert row["outcome"] == "open"
 
 
 def test_the_order_of_rows_on_disk_does_not_matter(journal_of: JournalOf) -> None:

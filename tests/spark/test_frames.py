@@ -43,3 +43,36 @@ def test_time_is_cut_to_the_microsecond_and_the_day_is_utc_wherever_the_session_
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert [row["us"] for row in made] == [midnight // 1000 - 1, midnight // 1000]
     assert [row["date"] for row in made] == [date(2026, 2, 28), date(2026, 3, 1)]
+
+
+def test_every_frame_has_its_side(journal_of: Callable[..., DataFrame], rpc: Callable[..., Any]) -> None:
+    wid = b"w" * 16
+    told: list[tuple[str | None, dict[str, Any]]] = [
+        ("client", {"kind": "message", "direction": "out"}),
+        ("client", {"kind": "refused"}),
+        ("client", rpc("in", "QUERY", "1", "[]", "add")),
+        ("worker", rpc("out", "QUERY", wid, "[]", "add", peer="worker")),
+        ("worker", rpc("in", "QUERY_RECEIVED", wid, peer="worker")),
+        ("client", rpc("out", "QUERY_RECEIVED", "1")),
+        ("worker", rpc("in", "RESPONSE_RESULT", wid, "3", peer="worker")),
+        ("client", rpc("out", "RESPONSE_RESULT", "1", "3")),
+        ("client", rpc("in", "RESPONSE_RECEIVED", "1")),
+        ("worker", rpc("out", "RESPONSE_RECEIVED", wid, peer="worker")),
+        ("client", rpc("in", "CANCEL", "1")),
+        ("worker", rpc("out", "CANCEL", wid, peer="worker")),
+        ("client", rpc("in", "FUNCTIONS_QUERY", "1")),
+        ("client", rpc("out", "FUNCTIONS_LIST", "1", "[]")),
+        ("worker", rpc("in", "HEART_BEAT", peer="worker")),
+        ("worker", rpc("out", "HEART_BEAT", peer="worker")),
+        ("worker", rpc("in", "WORKER_DESCRIBE", "{}", peer="worker")),
+        ("worker", rpc("out", "QUERY_CONFIRMED", wid, peer="worker")),
+        (None, {"kind": "refused", "protocol": "rpc"}),
+        ("client", {"kind": "first", "protocol": "hub", "id": 5, "service": 3, "function": 9}),
+        ("service", {"kind": "first", "protocol": "hub", "direction": "out", "id": 9, "ref": 5}),
+        ("service", {"kind": "command", "protocol": "hub", "id": 0, "ref": 0}),
+    ]
+    rows = frames(journal_of([row for _, row in told])).orderBy("seq").collect()
+    assert [(row["kind"], row["direction"], row["side"]) for row in rows] == [
+        (row["kind"], row.get("direction", "in"), side) for side, row in told
+    ]
+    assert (rows[19]["service"], rows[19]["function"]) == (3, 9)

@@ -110,6 +110,7 @@ def test_each_hop_of_a_query_has_its_time(journal_of: JournalOf, rpc: Rpc) -> No
     took = [(row[name] - opened).microseconds for name in ("given", "worker_answered", "first_answer")]
     assert took == [4000, 5000, 6000]
     assert (row["wait_us"], row["closed"]) == (8000, row["first_answer"])
+    assert (row["given_to"], row["id"]) == (RpcRows().link_of("worker", b"worker 2").hex(), None)
     sizes = [(part["direction"], part["bytes"]) for part in story]
     assert (row["frames_in"], row["frames_out"]) == (3, 4)
     assert row["bytes_in"] == sum(size for way, size in sizes if way == "in")

@@ -15,12 +15,21 @@ from framehub.errors import JournalError, PipelineError
 from framehub.journal.generate import generate
 from framehub.journal.rpc_rows import IN, OUT, RpcRows
 from framehub.journal.writer import JournalWriter
-from framehub.pipeline import exchanges, frames, messages, read_journal
-from framehub.pipeline.run import STAGES, run
+from framehub.pipeline import exchanges, files, frames, messages, metrics, read_journal, violations, writers
+from framehub.pipeline.run import run
 from framehub.pipeline.schemas import TABLES, shape
 from framehub.report.page import write_report
 
 pytestmark = pytest.mark.spark
+
+STAGES = {
+    "frames": frames,
+    "messages": messages,
+    "exchanges": exchanges,
+    "files": files,
+    "violations": violations,
+    "metrics": metrics,
+}
 
 
 @pytest.fixture
@@ -31,17 +40,22 @@ def journal(tmp_path: Path) -> Path:
 
 def test_tables_are_what_the_stages_give(spark: SparkSession, journal: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    steps: list[str] = []
-    result = run(journal, out, spark=spark, progress=steps.append)
+    steps: list[tuple[str, int, int]] = []
+    result = run(journal, out, spark=spark, progress=lambda *told: steps.append(told))
     source = read_journal(spark, journal)
-    for name, stage in {"frames": frames, "messages": messages, "exchanges": exchanges}.items():
+    for name, stage in STAGES.items():
         table = spark.read.parquet(str(out / "current" / name))
         assert sorted(shape(table.schema)) == sorted(shape(TABLES[name]))
         want = stage(source).drop("data")
         assert table.select(want.columns).exceptAll(want).isEmpty()
-        assert table.count() == want.count() == result.rows[name] > 0
-        assert len(list((out / "current" / name).rglob("*.parquet"))) == len(set(_dates(table)))
-    assert steps[-1] == "replacing the tables"
+        assert table.count() == want.count() == result.rows[name]
+        assert result.rows[name] or name == "violations"
+        assert {field.name: field.metadata["comment"] for field in table.schema} == {
+            field.name: field.metadata["comment"] for field in TABLES[name]
+        }
+    assert steps[0] == ("reading what is new", 0, 3000)
+    assert steps[-1] == ("replaced the tables", 3000, 3000)
+    assert result.new == 3000
     manifest = json.loads((out / "current" / "manifest.json").read_text())
     assert manifest["rows"] == result.rows
     assert manifest["nodes"] == result.nodes == {"generated": 3000}
@@ -49,24 +63,23 @@ def test_tables_are_what_the_stages_give(spark: SparkSession, journal: Path, tmp
     _check_for_other_readers(out / "current")
 
 
-def _dates(table: DataFrame) -> list[Any]:
-    return [row["date"] for row in table.select("date").distinct().collect()]
-
-
 def _check_for_other_readers(current: Path) -> None:
-    assert {file.suffix for file in current.rglob("*") if file.is_file()} == {".parquet", ".json"}
+    for name in TABLES:
+        assert {file.suffix for file in (current / name).rglob("*") if file.is_file()} == {".parquet"}
     sent = ds.dataset(current / "messages", partitioning="hive").schema
     assert str(sent.field("time").type) == "timestamp[us, tz=UTC]"
     assert [field.name for field in sent.field("data").type] == ["value", "metadata"]
 
 
-def test_a_second_run_replaces_the_first_and_gives_the_same(
+def test_a_fresh_run_replaces_the_first_and_gives_the_same(
     spark: SparkSession, journal: Path, tmp_path: Path, tables_of: Callable[[Path], dict[str, Any]]
 ) -> None:
     out = tmp_path / "out"
     first = run(journal, out, spark=spark)
     before = tables_of(out / "current")
-    second = run(journal, out, spark=spark)
+    idle = run(journal, out, spark=spark)
+    assert (idle.new, idle.snapshot) == (0, first.snapshot.resolve()), "there was nothing to do"
+    second = run(journal, out, spark=spark, fresh=True)
     assert (out / "current").resolve() == second.snapshot.resolve() != first.snapshot.resolve()
     assert tables_of(out / "current") == before == tables_of(first.snapshot)
 
@@ -77,18 +90,20 @@ def test_a_run_that_fails_leaves_the_tables_and_the_next_cleans_up(
     out = tmp_path / "out"
     whole = run(journal, out, spark=spark)
 
-    def broken(source: DataFrame) -> DataFrame:
-        return exchanges(source).selectExpr(
+    def broken(rows: DataFrame, links: DataFrame) -> DataFrame:
+        failing = exchanges(rows, links).selectExpr(
             "* except (code)", "cast(raise_error('the disk is full') as string) as code"
         )
+        return failing.select(TABLES["exchanges"].names)
 
     with monkeypatch.context() as patched:
-        patched.setitem(STAGES, "exchanges", lambda source: broken(source).select(TABLES["exchanges"].names))
+        patched.setattr(writers, "exchanges", broken)
         with pytest.raises(PipelineError, match="the disk is full"):
-            run(journal, out, spark=spark)
+            run(journal, out, spark=spark, fresh=True)
     assert (out / "current").resolve() == whole.snapshot.resolve()
-    assert len(list((out / "snapshots").iterdir())) == 2
-    again = run(journal, out, spark=spark)
+    assert list((out / "snapshots").iterdir()) == [whole.snapshot]
+    (out / "snapshots" / "half").mkdir()
+    again = run(journal, out, spark=spark, fresh=True)
     left = {path.name for path in (out / "snapshots").iterdir()}
     assert left == {whole.snapshot.name, again.snapshot.name}
 
@@ -96,7 +111,7 @@ def test_a_run_that_fails_leaves_the_tables_and_the_next_cleans_up(
 def test_an_empty_journal_gives_empty_tables_and_a_report(spark: SparkSession, tmp_path: Path) -> None:
     JournalWriter(tmp_path / "journal", node="one").close()
     result = run(tmp_path / "journal", tmp_path / "out", spark=spark)
-    assert result.rows == {"frames": 0, "messages": 0, "exchanges": 0}
+    assert result.rows == dict.fromkeys(TABLES, 0)
     for name, schema in TABLES.items():
         table = spark.read.parquet(str(tmp_path / "out" / "current" / name))
         assert shape(table.schema) == shape(schema)
@@ -115,9 +130,13 @@ def test_calls_of_functions_reach_the_tables_and_the_report(spark: SparkSession,
         writer.append(rows.row(next(at), OUT, b"c", [b"RESPONSE_RESULT", b"1", b"3"], **about))
         writer.append(rows.row(next(at), IN, b"w", [b"HEART_BEAT"], link=bytes(8)))
     result = run(tmp_path / "journal", tmp_path / "out", spark=spark)
-    assert result.rows == {"frames": 5, "messages": 2, "exchanges": 1}
+    assert {name: result.rows[name] for name in ("frames", "messages", "exchanges")} == {
+        "frames": 5,
+        "messages": 2,
+        "exchanges": 1,
+    }
     page = write_report(tmp_path / "out").read_text()
-    assert '<td data-name="endpoint or function">add()</td>' in page
+    assert '<span class="called">add()</span>' in page
     assert "[&quot;&lt;b&gt;&quot;,2]" in page
 
 

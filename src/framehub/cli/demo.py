@@ -1,6 +1,11 @@
-"""``framehub demo``: a gateway, a worker, some traffic, the pipeline, and what came of it."""
+"""``framehub demo``: a gateway, a worker, some traffic, the pipeline, and what came of it.
+
+The gateway keeps its rules, so an audit of it has nothing to show. A second node's journal is made up beside it,
+with known faults: the audit must find these, and nothing else.
+"""
 
 import asyncio
+import json
 import os
 import shlex
 import shutil
@@ -23,7 +28,9 @@ from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_W
 from framehub.gateway.traffic import drive
 
 MARKER = ".framehub-demo"
+MADE_UP_FRAMES = 12_000
 PORTS = {"listen": DEFAULT_LISTEN, "clients": DEFAULT_CLIENTS, "workers": DEFAULT_WORKERS}
+ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
 
 
@@ -52,7 +59,7 @@ def demo(keep: bool, out: Path) -> None:
     _clear(out)
     journal, tables = out / "journal", out / "tables"
     say.print("[bold]1[/] gateway: ", end="")
-    gateway, places = _gateway(journal)
+    gateway, places = _gateway(journal / "demo", out)
     started = [gateway]
     try:
         say.print(f"{places.mfp}, functions at {places.clients}, journal in {journal}")
@@ -68,8 +75,12 @@ def demo(keep: bool, out: Path) -> None:
         say.print(_counted(seen))
         if not keep:
             _stop(started)
+        say.print("[bold]5[/] a second node, made up: ", end="")
+        injected = _make_up(journal / "made-up")
+        say.print(f"{MADE_UP_FRAMES:,} frames with {len(injected)} known faults")
         report = _pipeline(journal, tables, say)
         _print_results(journal, tables, report, Links(link, calls))
+        _print_audit(tables, injected)
         _print_commands(places, report, keep=keep)
         if keep:
             _wait(gateway, say)
@@ -91,7 +102,7 @@ def _clear(out: Path) -> None:
     (out / MARKER).touch()
 
 
-def _gateway(journal: Path) -> tuple["subprocess.Popen[str]", Places]:
+def _gateway(journal: Path, out: Path) -> tuple["subprocess.Popen[str]", Places]:
     """A gateway in a process of its own, and where it listens."""
     command = [
         "serve",
@@ -104,7 +115,7 @@ def _gateway(journal: Path) -> tuple["subprocess.Popen[str]", Places]:
     ]
     for option, usual in PORTS.items():
         command += [f"--{option}", _free(usual)]
-    gateway, line = _start("gateway", command, journal.parent)
+    gateway, line = _start("gateway", command, out)
     told = dict(word.split("=", 1) for word in line.split()[1:])
     return gateway, Places(told["mfp"], told["clients"], told["workers"])
 
@@ -164,18 +175,48 @@ def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
     from framehub.report.page import write_report
 
     with say.status("starting") as status:
-        result = run(journal, tables, progress=lambda step: status.update(f"5 pipeline: {step}"))
-    counts = ", ".join(f"{rows} {name}" for name, rows in result.rows.items())
-    say.print(f"[bold]5[/] pipeline: {counts}, in {result.seconds:.0f} s")
+        result = run(journal, tables, progress=lambda step, *_: status.update(f"6 pipeline: {step}"))
+    counts = ", ".join(f"{rows:,} {name}" for name, rows in result.rows.items())
+    say.print(f"[bold]6[/] pipeline: {counts}, in {result.seconds:.0f} s")
     report = write_report(tables)
-    say.print(f"[bold]6[/] report: {report}\n")
+    say.print(f"[bold]7[/] report: {report}\n")
     return report
+
+
+Breach = tuple[str, str, tuple[int, ...]]
+"""Node, rule and evidence."""
+
+
+def _make_up(journal: Path) -> set[Breach]:
+    """A journal with every fault; what an audit must find in it."""
+    from framehub.journal.generate import generate
+
+    generate(journal, frames=MADE_UP_FRAMES, seed=1, node=journal.name, faults="all")
+    told = json.loads((journal / "truth.json").read_bytes())["faults"]
+    every = [breach for fault in told for breach in (fault, *fault["companions"])]
+    return {(journal.name, breach["rule"], tuple(breach["evidence"])) for breach in every}
+
+
+def _print_audit(tables: Path, injected: set[Breach]) -> None:
+    """How many of the known faults the audit found, and what it found beside."""
+    source = ds.dataset(tables / "current" / "violations", format="parquet", partitioning="hive")
+    rows = source.to_table(columns=["node", "rule", "evidence"]).to_pylist()
+    found = {(row["node"], row["rule"], tuple(row["evidence"])) for row in rows}
+    false = found - injected
+    click.echo(
+        f"\nthe audit: {len(injected)} faults injected, {len(injected & found)} found, {len(false)} false; "
+        f"{sum(node == 'demo' for node, *_ in found)} in the gateway's own journal"
+    )
+    for node, rule, evidence in sorted(injected - found):
+        click.echo(f"  not found: {rule} at {node} {evidence}")
+    for node, rule, evidence in sorted(false):
+        click.echo(f"  false: {rule} at {node} {evidence}")
 
 
 def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> None:
     """What happened, as a table, and what to try next."""
     rows = ds.dataset(tables / "current" / "exchanges", format="parquet", partitioning="hive").to_table()
-    exchanges: list[dict[str, Any]] = rows.to_pylist()
+    exchanges: list[dict[str, Any]] = [row for row in rows.to_pylist() if row["node"] == "demo"]
     counts: Counter[tuple[str, str, str]] = Counter()
     for row in exchanges:
         counts[row["endpoint"] or "-", row["kind"], row["outcome"]] += 1
@@ -200,6 +241,9 @@ def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> N
         f"{program} story {links.endpoints}:2 {where}",
         f"{program} journal cat {shlex.quote(str(journal))} --limit 20",
         f"{program} journal check {shlex.quote(str(journal))}",
+        f"{program} pipeline audit {shlex.quote(str(journal))}",
+        f"{program} pipeline explore {shlex.quote(str(tables))} {shlex.quote(ASKED)}",
+        f"{program} pipeline files {shlex.quote(str(tables))}",
         f"{program} pipeline run {shlex.quote(str(journal))} {shlex.quote(str(tables))}",
     ):
         click.echo(f"  {line}")

@@ -1,6 +1,7 @@
 """``framehub journal``: look inside journals, check them, seal them, make one up."""
 
 import json
+import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,9 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from framehub.cli import rows as shown
+from framehub.errors import JournalError
 from framehub.journal import generate as generating
 from framehub.journal import reader, recovery, seal, segments
 from framehub.journal import stats as counting
+from framehub.journal.faults import catalogue
 from framehub.journal.scan import Damage
 
 _DIR = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
@@ -82,17 +85,51 @@ def _show_report(report: reader.CheckReport) -> None:
 @_JSON
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows.")
 @click.option("--exchange", metavar="HEX", help="Only this conversation (a prefix of its id will do).")
-def cat(directory: Path, as_json: bool, limit: int | None, exchange: str | None) -> None:
+@click.option("--node", metavar="NAME", help="Only rows of this node.")
+@click.option("--seq", "numbers", metavar="N,N,...", help="Only rows with these numbers: evidence, say.")
+def cat(
+    directory: Path,
+    as_json: bool,
+    limit: int | None,
+    exchange: str | None,
+    node: str | None,
+    numbers: str | None,
+) -> None:
     """Print every row, oldest first.
 
     With --json, one object per row; binary columns in hex, and a message of remote functions once more as
     `message`, its parts by name.
     """
-    found = (row for batch in reader.read(directory, on_damage=_warn) for row in batch.to_pylist())
+    names = [known.name for known in segments.nodes(directory)]
+    if node is not None and node not in names:
+        raise click.BadParameter(f"no node {node!r} here; there are: {', '.join(names)}", param_hint="--node")
+    upto = None if node is None else {node: sys.maxsize}
+    if numbers is None:
+        parts = reader.snapshot(directory, upto=upto)
+    else:
+        parts = [
+            part
+            for seq in _numbers(numbers)
+            for part in reader.snapshot(
+                directory, after=seq - 1, upto={name: seq for name in names if node in (None, name)}
+            )
+        ]
+    read = (batch for part in parts for batch in reader.read_part(part, on_damage=_warn))
+    found = (row for batch in read for row in batch.to_pylist())
     if exchange is not None:
         wanted = _hex_prefix(exchange)
         found = (row for row in found if row["exchange"] and row["exchange"].hex().startswith(wanted))
     _print(islice(found, limit), as_json=as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        found = sorted({int(number) for number in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or found[0] < 1:
+        raise click.BadParameter(f"{text!r} is not a list of row numbers such as 12,15", param_hint="--seq")
+    return found
 
 
 def _hex_prefix(text: str) -> str:
@@ -179,19 +216,44 @@ def compact(directory: Path) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _rules(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
+    try:
+        return catalogue.chosen(text)
+    except JournalError as exc:
+        raise click.BadParameter(str(exc)) from exc
+
+
 @journal.command()
 @_DIR
 @click.option("--frames", type=click.IntRange(min=1), default=100_000, show_default=True, help="How many.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same journal.")
-def generate(directory: Path, frames: int, seed: int) -> None:
-    """Make up a journal of realistic traffic."""
+@click.option(
+    "--faults",
+    metavar="RULES",
+    default="",
+    callback=_rules,
+    help="Break these rules of the audit on purpose: all, or their names between commas.",
+)
+@click.option("--each", type=click.IntRange(min=1), default=1, show_default=True, help="How often each.")
+def generate(directory: Path, frames: int, seed: int, faults: tuple[str, ...], each: int) -> None:
+    """Make up a journal of realistic traffic.
+
+    With --faults, what an audit must find in it is in truth.json beside it.
+    """
     began = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("frames", total=frames)
         generating.generate(
-            directory, frames=frames, seed=seed, progress=lambda done: bar.update(task, completed=done)
+            directory,
+            frames=frames,
+            seed=seed,
+            faults=faults,
+            each=each,
+            progress=lambda done: bar.update(task, completed=done),
         )
     took = time.monotonic() - began
     click.echo(f"{frames:,} frames in {took:.1f} s ({frames / took:,.0f} per second)", err=True)
+    if faults:
+        click.echo(f"{len(faults) * each} faults, listed in {catalogue.TRUTH_FILE}", err=True)
     click.echo(str(directory))

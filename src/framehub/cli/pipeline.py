@@ -1,43 +1,72 @@
-"""``framehub pipeline``: a journal to tables, and tables to a report."""
+"""``framehub pipeline``: a journal to tables, and tables to answers."""
 
 import json
 import os
 import shlex
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+from framehub.cli.audit import audit
+from framehub.cli.explore import explore
+from framehub.cli.pipeline_files import files
+from framehub.cli.steps import Steps
 
 if TYPE_CHECKING:
     from framehub.pipeline.run import Result
 
+_JOURNAL = click.argument("journal", type=click.Path(path_type=Path))
+_OUT = click.argument("out", type=click.Path(path_type=Path))
+_MASTER = click.option(
+    "--master",
+    metavar="MASTER",
+    help="Where Spark runs; by default on all cores of this machine. framehub itself is sent along.",
+)
+_CONF = click.option(
+    "--conf",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of Spark, such as spark.executor.memory=4g; may be given again.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, or one per line.")
+
 
 @click.group()
 def pipeline() -> None:
-    """Turn a journal into tables and a report (needs Spark)."""
+    """Turn a journal into tables, an audit and a report (needs Spark)."""
 
 
 @pipeline.command()
-@click.argument("journal", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option("--master", metavar="MASTER", help="Where Spark runs; by default on all cores of this machine.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def run(journal: Path, out: Path, master: str | None, as_json: bool) -> None:
-    """Make the tables of JOURNAL; OUT/current has them when all are whole."""
+@_JOURNAL
+@_OUT
+@_MASTER
+@_CONF
+@click.option("--fresh", is_flag=True, help="Make all tables anew, from the journal's first row.")
+@_JSON
+def run(
+    journal: Path, out: Path, master: str | None, settings: tuple[str, ...], fresh: bool, as_json: bool
+) -> None:
+    """Take in what JOURNAL has now; OUT/current has the tables when all are whole.
+
+    What was taken in earlier is not read again. A run that was ended goes on where the last whole tables
+    came to.
+    """
     from framehub.journal.reader import nodes
 
     nodes(journal)  # a wrong path needs no Spark to be told
     from framehub.pipeline.run import run as make_tables
 
-    steps = _Steps(Console(stderr=True, highlight=False))
-    with steps:
-        result = make_tables(journal, out, master=master, progress=steps.begin)
-    for line in result.damage:
-        click.echo(f"warning: the journal is damaged: {line}", err=True)
+    with Steps(Console(stderr=True, highlight=False)) as steps:
+        result = make_tables(
+            journal, out, master=master, conf=_conf(settings), fresh=fresh, progress=steps.tell
+        )
+    _warn(result.damage)
     if as_json:
         click.echo(json.dumps(_plain(result)))
         return
@@ -47,12 +76,81 @@ def run(journal: Path, out: Path, master: str | None, as_json: bool) -> None:
 
 
 @pipeline.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@_JOURNAL
+@_OUT
+@_MASTER
+@_CONF
+@click.option("--every", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="SECONDS",
+              help="Time between two sets of tables, at least.")  # fmt: skip
+@click.option("--idle", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="End when nothing has come for so long.")  # fmt: skip
+@_JSON
+def follow(
+    journal: Path,
+    out: Path,
+    master: str | None,
+    settings: tuple[str, ...],
+    every: float,
+    idle: float | None,
+    as_json: bool,
+) -> None:
+    """Take in what JOURNAL has, then what comes, until Ctrl-C.
+
+    The tables are those that `run` makes, at every moment.
+    """
+    from framehub.journal.reader import nodes
+
+    nodes(journal)
+    from framehub.pipeline.run import follow as keep_up
+
+    told: set[str] = set()
+
+    def committed(result: "Result") -> None:
+        _warn([line for line in result.damage if line not in told])
+        told.update(result.damage)
+        click.echo(json.dumps(_plain(result)) if as_json else _commit_line(result))
+
+    console = Console(stderr=True, highlight=False)
+    try:
+        keep_up(
+            journal,
+            out,
+            master=master,
+            conf=_conf(settings),
+            every=every,
+            idle=idle,
+            committed=committed,
+            progress=lambda what, _done, total: None if total else console.print(what),
+        )
+    except KeyboardInterrupt:
+        console.print("stopped; the tables are those of the last line")
+
+
+@pipeline.command()
+@_OUT
 def report(out: Path) -> None:
     """Make OUT/report.html, one page that needs nothing else, and OUT/report.json."""
     from framehub.report.page import write_report
 
     click.echo(str(write_report(out)))
+
+
+pipeline.add_command(audit)
+pipeline.add_command(explore)
+pipeline.add_command(files)
+
+
+def _conf(settings: tuple[str, ...]) -> dict[str, str]:
+    pairs = [setting.partition("=") for setting in settings]
+    for (name, equals, _), setting in zip(pairs, settings, strict=True):
+        if not name or not equals:
+            raise click.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--conf")
+    return {name: value for name, _, value in pairs}
+
+
+def _warn(damage: list[str]) -> None:
+    for line in damage:
+        click.echo(f"warning: the journal is damaged: {line}", err=True)
 
 
 def _plain(result: "Result") -> dict[str, object]:
@@ -61,6 +159,7 @@ def _plain(result: "Result") -> dict[str, object]:
         "snapshot": str(result.snapshot),
         "nodes": result.nodes,
         "rows": result.rows,
+        "new": result.new,
         "damage": result.damage,
         "seconds": result.seconds,
     }
@@ -76,30 +175,11 @@ def _print(result: "Result") -> None:
         table.add_row(name, f"{rows:,}", str(current / name))
     Console(highlight=False).print(table)
     read = ", ".join(f"{node} up to row {seq:,}" for node, seq in result.nodes.items()) or "no rows"
-    click.echo(f"from {result.journal}: {read}; {result.seconds:.1f} s")
+    new = f"{result.new:,} new" if result.new else "nothing new"
+    click.echo(f"from {result.journal}: {read}; {new}, {result.seconds:.1f} s")
 
 
-class _Steps:
-    """Steps on stderr: a spinner on a terminal, a line per step elsewhere."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._began = time.monotonic()
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        self._live = Progress(*columns, console=console, transient=True) if console.is_terminal else None
-        self._task = self._live.add_task("starting", total=None) if self._live else None
-
-    def __enter__(self) -> None:
-        if self._live:
-            self._live.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
-
-    def begin(self, step: str) -> None:
-        """Say what is being done now."""
-        if self._live and self._task is not None:
-            self._live.update(self._task, description=step)
-        else:
-            self._console.print(f"{time.monotonic() - self._began:6.1f} s  {step}")
+def _commit_line(result: "Result") -> str:
+    now = datetime.fromtimestamp(time.time(), UTC)
+    counts = ", ".join(f"{rows:,} {name}" for name, rows in result.rows.items())
+    return f"{now:%H:%M:%S} UTC  {result.new:,} new rows in {result.seconds:.1f} s: {counts}"

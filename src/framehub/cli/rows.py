@@ -4,8 +4,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from framehub.codes import Message, Service
+from framehub.codes import HubCommand, HubState, Message, Service
 from framehub.errors import MalformedFrame
+from framehub.hub import headers
 from framehub.journal.rpc_rows import KIND_OF, PARTS_OF, split
 from framehub.rpc.messages import FIELDS, Way, type_of
 
@@ -14,12 +15,19 @@ PREVIEW: Final = 200
 _ARROWS: Final = {"in": "->", "out": "<-"}
 _FROM_CLIENT: Final = frozenset(KIND_OF[type_] for type_ in FIELDS[Way.CLIENT_TO_PROXY])
 _TO_CLIENT: Final = frozenset(KIND_OF[type_] for type_ in FIELDS[Way.PROXY_TO_CLIENT])
+_HUB_WAYS: Final = {
+    ("in", True): headers.Way.CLIENT_TO_HUB,
+    ("out", True): headers.Way.HUB_TO_CLIENT,
+    ("in", False): headers.Way.SERVICE_TO_HUB,
+    ("out", False): headers.Way.HUB_TO_SERVICE,
+}
 
 
 def as_json(row: dict[str, Any]) -> str:
-    """One line of JSON; binary columns in hex, and a message of functions by the names of its parts."""
+    """One line of JSON; binary columns in hex, and what ``raw`` says, of functions and the hub, by name."""
     plain = {name: value.hex() if isinstance(value, bytes) else value for name, value in row.items()}
-    if (message := message_of(row)) is not None:
+    message = hub_frame_of(row) if row["protocol"] == "hub" else message_of(row)
+    if message is not None:
         plain["message"] = message
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
@@ -31,7 +39,10 @@ def as_line(row: dict[str, Any]) -> str:
     ids = f"{row['id'] if row['id'] is not None else '-'}"
     if row["query"] is not None:
         ids = short_id(row["query"])
-    if row["ref"] is not None:
+    if row["protocol"] == "hub":
+        if row["ref"]:
+            ids += f" of {row['ref']}"
+    elif row["ref"] is not None:
         ids += f" re {row['ref']}"
     head = (
         f"{row['seq']:>10} {when}.{ns // 1000:06d} {row['link'].hex()[:8]} {_ARROWS[row['direction']]} "
@@ -42,7 +53,9 @@ def as_line(row: dict[str, Any]) -> str:
 
 def _details(row: dict[str, Any]) -> list[str]:
     details = []
-    if row["kind"] == "service":
+    if row["protocol"] == "hub":
+        details += _hub_details(row)
+    elif row["kind"] == "service":
         details.append(_service(row["code"]))
     elif row["code"] is not None:
         details.append(f"code {row['code']}")
@@ -57,6 +70,47 @@ def _details(row: dict[str, Any]) -> list[str]:
     if row["refused"] is not None:
         details.append(f"refused: {printable(row['refused'])}")
     return details
+
+
+def _hub_details(row: dict[str, Any]) -> list[str]:
+    """Which side and version; of a command what it says, of a stream what it is about."""
+    details = [f"{'client' if row['ref'] is None else 'service'} v{row['version']}"]
+    code = row["code"]
+    if row["kind"] == "command":
+        named = code in HubCommand.__members__.values()
+        details.append(HubCommand(code).name if named else f"command {code}")
+    elif row["kind"] == "first" and code is not None:
+        details.append(f"timeout {code} s")
+    elif code is not None:
+        details.append(f"code {code}")
+    if row["service"] is not None:
+        function = row["function"]
+        details.append(f"service {row['service']}" + (f".{function}" if function is not None else ""))
+    return details
+
+
+def hub_frame_of(row: dict[str, Any]) -> dict[str, Any] | None:
+    """A recorded frame of the hub by the names of its fields; None if it is no such row."""
+    if row["protocol"] != "hub" or row["recorded"] != "full" or row["raw"] is None:
+        return None
+    way = _HUB_WAYS[row["direction"], row["ref"] is None]
+    try:
+        frame = headers.decode(row["raw"], row["version"], way)
+    except MalformedFrame:
+        return None
+    said: dict[str, Any] = {"stream": frame.stream, "state": frame.state.name, "parameter": frame.parameter}
+    if frame.number is not None:
+        said["service" if way is headers.Way.CLIENT_TO_HUB else "user"] = frame.number
+    if frame.settings is not None:
+        said["settings"] = {
+            "version": frame.settings.version,
+            "timeout_ms": frame.settings.timeout_ms,
+            "service": frame.settings.service,
+        }
+    if frame.state is HubState.COMMAND:
+        said["command"] = HubCommand(frame.parameter).name
+    said["body"] = _preview(frame.body)
+    return said
 
 
 def message_of(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -98,6 +98,11 @@ KINDS: Final = (
     "cancel",
     "query_returned",
     "query_confirmed",
+    "first",
+    "last",
+    "command",
+    "stream_error",
+    "service_error",
 )
 """Every ``kind``; the position is what a packed row holds. Append only."""
 

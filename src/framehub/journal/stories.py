@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
-from framehub.codes import BinaryKind, CloseCode, ErrorCode, Service
+from framehub.codes import CloseCode, ErrorCode, Service
+from framehub.journal import hub_stories, rpc_stories
 from framehub.journal.record import Row
+from framehub.journal.rpc_stories import function_request
+from framehub.journal.stream_stories import announced, incoming_stream, outgoing_stream
 from framehub.journal.traffic import (
     ENDPOINTS,
     IN,
@@ -16,18 +19,22 @@ from framehub.journal.traffic import (
     Story,
     World,
     asked,
+    counted,
+    pick,
     service,
 )
 from framehub.mfp import envelope
-from framehub.mfp.frames import BinaryFrame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
+from framehub.mfp.checksum import BY_FLAG, Checksums
+from framehub.mfp.frames import MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 
 Told: TypeAlias = Callable[[World, Link], Story]
 
 LINKS: Final = 48
 """Browsers connected at any time."""
 
+_SUMMED: Final = Checksums(mode="always")
 _NAMES: Final = [name for name, _, _ in ENDPOINTS]
-_WEIGHTS: Final = [weight for _, weight, _ in ENDPOINTS]
+_WEIGHTS: Final = [sum(weight for _, weight, _ in ENDPOINTS[: n + 1]) for n in range(len(ENDPOINTS))]
 _FAILURES: Final = (
     {"code": ErrorCode.FUNCTION_FAILED, "message": "division by zero"},
     {"code": ErrorCode.FORBIDDEN, "message": "not for this user"},
@@ -45,8 +52,7 @@ _REFUSED: Final = (
 def conversations(seed: int) -> Iterator[list[Row]]:
     """Rows without end, a few at a time, in the order of their times."""
     world = World(seed)
-    for _ in range(LINKS):
-        world.tell(session(world), after=world.dice.randrange(5 * SECOND))
+    begin(world)
     while True:
         world.step()
         if world.tape:
@@ -54,26 +60,34 @@ def conversations(seed: int) -> Iterator[list[Row]]:
             yield rows
 
 
+def begin(world: World) -> None:
+    """All who make traffic come; once ``world.ending`` is set they go again."""
+    rpc_stories.begin(world)
+    hub_stories.begin(world)
+    for _ in range(LINKS):
+        world.tell(session(world), after=world.dice.randrange(5 * SECOND))
+
+
 def session(world: World) -> Story:
     """A browser comes, does things for a while, goes; another takes its place."""
     dice = world.dice
-    link = Link(dice.randbytes(8), 0 if dice.random() < 0.1 else dice.randint(1, USERS))
+    user = 0 if dice.random() < 0.1 else dice.randint(1, USERS)
+    link = Link(dice.randbytes(8), user, _SUMMED if dice.random() < 0.15 else BY_FLAG)
+    world.visitors += 1
     world.opened(link)
     for _ in range(dice.randint(20, 200)):
         yield int(dice.expovariate(1.0) * SECOND)
-        story = dice.choices(_STORIES, cum_weights=_STORY_WEIGHTS)[0]
-        link.running += 1
-        world.tell(_counted(story, world, link))
+        if world.ending:
+            break
+        story = pick(dice, _STORIES, _STORY_WEIGHTS)
+        world.tell(counted(story(world, link), link))
     while link.running:
         yield 250 * MS
     code, reason = dice.choice(((CloseCode.OK, None), (CloseCode.GOING_AWAY, "page closed")))
     world.closed(link, code, reason or "")
-    world.tell(session(world), after=dice.randrange(SECOND))
-
-
-def _counted(story: Told, world: World, link: Link) -> Story:
-    yield from story(world, link)
-    link.running -= 1
+    world.visitors -= 1
+    if not world.ending:
+        world.tell(session(world), after=dice.randrange(SECOND))
 
 
 def _ask(
@@ -81,7 +95,7 @@ def _ask(
 ) -> tuple[str, int, bytes]:
     """Record a request; its endpoint, id and exchange."""
     dice = world.dice
-    endpoint = "resize" if files else dice.choices(_NAMES, _WEIGHTS)[0]
+    endpoint = "resize" if files else pick(dice, _NAMES, _WEIGHTS)
     id_ = link.next_id(direction)
     attached = tuple((key, dice.randbytes(dice.randint(200, 3000))) for key in range(1, files + 1))
     names = {key: (f"photo-{key}.jpg", "image/jpeg") for key, _ in attached}
@@ -201,29 +215,6 @@ def message(world: World, link: Link) -> Story:
         service(world, link, 1 - direction, Service.ACK, id_, exchange)
 
 
-def announced(world: World, link: Link) -> Story:
-    """A message that announces files, then the files."""
-    dice = world.dice
-    keys = tuple(range(1, dice.randint(2, 4)))
-    id_, exchange = link.next_id(IN), link.open_exchange()
-    names = {key: (f"page-{key}.pdf", "application/pdf") for key in keys}
-    payload = envelope.encode("scan.upload", {"user": link.user}, names=names)
-    frame = MessageFrame(id=id_, payload=payload, expected=keys)
-    world.record(link, IN, frame, exchange, endpoint="scan.upload")
-    for key in keys:
-        yield 10 * MS
-        data = dice.randbytes(dice.randint(300, 4000))
-        file = BinaryFrame(
-            id=link.next_id(IN),
-            ref=id_,
-            kind=BinaryKind.EXPECTED,
-            key=key,
-            data=data,
-            final=key == keys[-1],
-        )
-        world.record(link, IN, file, exchange)
-
-
 def ping(world: World, link: Link) -> Story:
     """Is anybody there? Yes."""
     direction = IN if world.dice.random() < 0.5 else OUT
@@ -248,8 +239,11 @@ _WOVEN: Final[tuple[tuple[Told, int], ...]] = (
     (acknowledged_request, 50),
     (ping, 40),
     (upload, 30),
+    (function_request, 28),
     (server_request, 25),
     (announced, 15),
+    (incoming_stream, 8),
+    (outgoing_stream, 8),
     (timeout, 10),
     (abort, 10),
     (late_answer, 6),

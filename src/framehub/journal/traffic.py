@@ -6,18 +6,30 @@ seeded generator of random numbers: the same seed gives the same rows.
 """
 
 import heapq
-from collections.abc import Generator
+from bisect import bisect
+from collections.abc import Generator, Sequence
 from itertools import count
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from framehub.codes import Service
+from framehub.hub import headers
+from framehub.hub.headers import HubFrame, Way
+from framehub.journal.hub_rows import HubRows
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
-from framehub.journal.record import Row
+from framehub.journal.record import NO_ID, Row
+from framehub.journal.rpc_rows import RpcRows, Side
 from framehub.mfp import codec
+from framehub.mfp.checksum import BY_FLAG, Checksums
 from framehub.mfp.frames import Frame, ServiceFrame
+from framehub.rpc import words
+from framehub.rpc.texts import error_code
 
-__all__ = ["IN", "OUT", "Link", "Story", "World"]
+if TYPE_CHECKING:
+    from framehub.journal.hub_traffic import HubService
+    from framehub.journal.rpc_traffic import Worker
+
+__all__ = ["IN", "OUT", "HubLink", "Link", "Story", "World"]
 
 MS: Final = 1_000_000
 SECOND: Final = 1000 * MS
@@ -59,11 +71,13 @@ _WORDS: Final = (
 class Link:
     """One connection: who is on it, and the next id of each side."""
 
-    def __init__(self, link: bytes, user: int) -> None:
+    def __init__(self, link: bytes, user: int, checksums: Checksums = BY_FLAG) -> None:
         self.link = link
         self.user = user
+        self.checksums = checksums
         self.rows = LinkRows(link, user)
         self.running = 0
+        """Stories that still need this link."""
         self.conversations = 0
         self._ids = [0, 0]
 
@@ -78,6 +92,46 @@ class Link:
         return self.link + self.conversations.to_bytes(8, "big")
 
 
+_CLIENT_WAYS: Final = (Way.CLIENT_TO_HUB, Way.HUB_TO_CLIENT)
+_SERVICE_WAYS: Final = (Way.SERVICE_TO_HUB, Way.HUB_TO_SERVICE)
+
+
+class HubLink:
+    """One link of the hub: a client's or a service's."""
+
+    def __init__(self, link: bytes, *, version: int, user: int = 0, is_service: bool = False) -> None:
+        self.link = link
+        self.version = version
+        self.user = user
+        self.rows = HubRows(link, version=version, user=user, is_service=is_service)
+        self.ways = _SERVICE_WAYS if is_service else _CLIENT_WAYS
+        """The way of what comes ``IN`` and of what goes ``OUT``."""
+        self.running = 0
+        """Stories that still need this link."""
+        self.pings = 0
+
+
+class Busy(Protocol):
+    """Who takes part in stories: a link, a worker."""
+
+    running: int
+
+
+class HubIds:
+    """The hub's own numbers of streams towards services."""
+
+    def __init__(self) -> None:
+        self._wide = count(2**20)
+        self._narrow = 0
+
+    def take(self, version: int) -> int:
+        """One for a service of this version."""
+        if version == 2:
+            return next(self._wide)
+        self._narrow = self._narrow % (2**20 - 1) + 1
+        return self._narrow
+
+
 class World:
     """The clock, the dice and the tape that all stories share."""
 
@@ -86,6 +140,16 @@ class World:
         self.now = START_NS
         self.tape: list[Row] = []
         self.seq = 0
+        self.ending = False
+        """No story begins another; those that wait for something to do come to their end."""
+        self.visitors = 0
+        """Browsers, callers and clients that may still want something of workers and services."""
+        self.workers: list[Worker] = []
+        self.services: list[HubService] = []
+        self.hub_ids = HubIds()
+        self.mfp_calls = count(1)
+        """Ids of the queries that MFP connections ask."""
+        self._rpc = RpcRows()
         self._heap: list[tuple[int, int, Story]] = []
         self._order = count()
 
@@ -99,6 +163,11 @@ class World:
         for wait in story:
             heapq.heappush(self._heap, (self.now + wait, next(self._order), story))
             break
+
+    @property
+    def quiet(self) -> bool:
+        """Whether all stories have come to their end."""
+        return not self._heap
 
     def latency(self, endpoint: str) -> int:
         """How long an endpoint takes: most answers near the median, a few far beyond."""
@@ -119,7 +188,7 @@ class World:
         error: str | None = None,
     ) -> int:
         """Put one frame on the tape, as the gateway's tap does; its number in the journal."""
-        raw = codec.encode(frame)
+        raw = codec.encode(frame, link.checksums)
         row = link.rows.frame(self.at, direction, frame, raw, exchange, endpoint=endpoint, error=error)
         return self.put(row)
 
@@ -127,12 +196,57 @@ class World:
         """Put bytes on the tape that were no lawful frame."""
         return self.put(link.rows.refused(self.at, raw, reason))
 
-    def opened(self, link: Link) -> int:
+    def rpc(
+        self,
+        direction: int,
+        side: Side,
+        identity: bytes,
+        parts: list[bytes],
+        *,
+        link: bytes | None = None,
+        exchange: bytes = NO_ID,
+        function: str | None = None,
+        coder: str | None = None,
+        parent: bytes = NO_ID,
+    ) -> int:
+        """Put one message of functions on the tape, as the proxy's tap does; its number in the journal.
+
+        ``link`` is for a client that is a connection of another protocol.
+        """
+        error: str | None = None
+        if parts[0] == words.RESPONSE_EXCEPTION:
+            error = error_code(parts[2])
+        elif parts[0] == words.RESPONSE_UNKNOWN_FUNCTION:
+            error = "unknown_function"
+        # fmt: off
+        return self.put(self._rpc.row(
+            self.at, direction, identity, parts, link=link or self._rpc.link_of(side, identity),
+            exchange=exchange, function=function, coder=coder, parent=parent, error=error,
+        ))
+        # fmt: on
+
+    def rpc_refused(self, side: Side, identity: bytes, parts: list[bytes], reason: str) -> int:
+        """Put a message on the tape that was not lawful, or not taken."""
+        link = self._rpc.link_of(side, identity)
+        return self.put(self._rpc.refused(self.at, identity, parts, reason, link))
+
+    def hub(
+        self, link: HubLink, direction: int, frame: HubFrame, exchange: bytes = NO_ID, **labels: Any
+    ) -> int:
+        """Put one frame of the hub on the tape; ``labels`` as ``HubRows.frame`` takes them."""
+        raw = headers.encode(frame, link.version, link.ways[direction])
+        return self.put(link.rows.frame(self.at, direction, frame, raw, exchange, **labels))
+
+    def hub_refused(self, link: HubLink, raw: bytes, reason: str) -> int:
+        """Put bytes on the tape that were no frame of the hub."""
+        return self.put(link.rows.refused(self.at, raw, reason))
+
+    def opened(self, link: Link | HubLink) -> int:
         """Put a link's coming on the tape."""
         return self.put(link.rows.opened(self.at))
 
-    def closed(self, link: Link, code: int, reason: str) -> int:
-        """Put a link's going on the tape."""
+    def closed(self, link: Link | HubLink, code: int = -1, reason: str = "") -> int:
+        """Put a link's going on the tape; a service's has no close code."""
         return self.put(link.rows.closed(self.at, code, reason))
 
     def put(self, row: Row) -> int:
@@ -145,6 +259,27 @@ class World:
     def at(self) -> tuple[int, int]:
         """Wall clock and monotonic clock."""
         return self.now, self.now - START_NS + SECOND
+
+
+_T = TypeVar("_T")
+
+
+def pick(dice: Random, things: Sequence[_T], sums: Sequence[int]) -> _T:
+    """One of these by weight; ``sums`` are those of the weights so far."""
+    return things[bisect(sums, dice.random() * sums[-1])]
+
+
+def counted(story: Story, *parties: Busy) -> Story:
+    """The story, and for as long as it goes on, all who take part have it running."""
+    for party in parties:
+        party.running += 1
+    return _counted(story, parties)
+
+
+def _counted(story: Story, parties: tuple[Busy, ...]) -> Story:
+    yield from story
+    for party in parties:
+        party.running -= 1
 
 
 def service(world: World, link: Link, direction: int, code: Service, ref: int, exchange: bytes) -> None:

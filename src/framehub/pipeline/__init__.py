@@ -1,7 +1,9 @@
 """The journal as tables: the only room that knows Spark.
 
 read_journal(spark, path)              every row of a journal, as one DataFrame
-frames, messages, exchanges, endpoint  stages: DataFrame to DataFrame
+frames, messages, exchanges, files,    the tables, each from a journal's DataFrame
+violations, metrics
+endpoint(journal, name, schema)        what was sent to one endpoint or function, as typed columns
 session()                              a Spark that works out of the box
 """
 
@@ -16,7 +18,20 @@ from framehub.pipeline.journal import read_journal
 from framehub.pipeline.session import session
 from framehub.pipeline.stages.endpoint import endpoint
 from framehub.pipeline.stages.exchanges import exchanges
+from framehub.pipeline.stages.files import files
 from framehub.pipeline.stages.frames import frames
 from framehub.pipeline.stages.messages import messages
+from framehub.pipeline.stages.metrics import metrics
+from framehub.pipeline.stages.violations import violations
 
-__all__ = ["endpoint", "exchanges", "frames", "messages", "read_journal", "session"]
+__all__ = [
+    "endpoint",
+    "exchanges",
+    "files",
+    "frames",
+    "messages",
+    "metrics",
+    "read_journal",
+    "session",
+    "violations",
+]

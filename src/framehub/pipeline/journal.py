@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from framehub.journal.reader import Part, snapshot
 from framehub.pipeline.schemas import journal_schema
@@ -37,14 +40,27 @@ def read_parts(
         return spark.createDataFrame([], journal_schema())
     pieces = []
     if sealed:
-        files = [_literal(Path(part.file).absolute()) for part in sealed]
-        pieces.append(spark.read.schema(journal_schema()).parquet(*files))
+        files = dict.fromkeys(literal(Path(part.file).absolute()) for part in sealed)
+        rows = spark.read.schema(journal_schema()).parquet(*files)
+        pieces.append(rows.where(_within(sealed)))
     if blocks:
         tail = spark.read.format("framehub").option("parts", encode_parts(blocks))
         pieces.append(tail.load(str(Path(path).absolute())))
     return pieces[0] if len(pieces) == 1 else pieces[0].unionByName(pieces[1])
 
 
-def _literal(file: Path) -> str:
+def _within(parts: Sequence[Part]) -> Column:
+    """The rows that the parts promise: a file may hold more of them."""
+    ranges: list[tuple[str, int, int]] = []
+    for part in sorted(parts, key=lambda part: (part.node, part.first_seq)):
+        if ranges and ranges[-1][0] == part.node and ranges[-1][2] + 1 >= part.first_seq:
+            node, first, last = ranges.pop()
+            ranges.append((node, first, max(last, part.last_seq)))
+        else:
+            ranges.append((part.node, part.first_seq, part.last_seq))
+    return reduce(or_, [(F.col("node") == node) & F.col("seq").between(*span) for node, *span in ranges])
+
+
+def literal(file: Path) -> str:
     """The file's address, with what Spark would take for a pattern escaped."""
     return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file))

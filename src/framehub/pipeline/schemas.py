@@ -311,7 +311,7 @@ def shape(schema: StructType) -> list[tuple[str, str]]:
 
 
 def check(name: str, table: DataFrame) -> DataFrame:
-    """Hand the table back if it has the columns that are promised for it.
+    """Hand the table back if it has the columns that are promised for it, with their comments.
 
     Raises:
         PipelineError: it does not; the text names the first difference.
@@ -322,7 +322,7 @@ def check(name: str, table: DataFrame) -> DataFrame:
             raise PipelineError(f"table {name}: column {expected} expected, {found} made")
     if len(want) != len(got):
         raise PipelineError(f"table {name}: {len(want)} columns expected, {len(got)} made")
-    return table
+    return table.to(TABLES[name])
 
 
 _SUMMARIES: Final = {

@@ -17,10 +17,13 @@ from pyspark.sql import SparkSession
 
 from framehub.errors import PipelineError
 from framehub.pipeline import java
+from framehub.pipeline.shipping import ship
 
 SQL: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # What Catalyst infers from conditions grows without bound with the audit's.
+    "spark.sql.constraintPropagation.enabled": "false",
     # Timestamps that every Parquet reader understands.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
@@ -62,6 +65,8 @@ def session(
     _prepare_environment(master)
     try:
         _start(SparkConf().setAll(list(settings.items())), log)
+        if not master.startswith("local["):
+            ship(SparkContext._active_spark_context)
         return SparkSession.builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as exc:
         if (half_started := SparkContext._active_spark_context) is not None:

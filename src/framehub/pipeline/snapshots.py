@@ -1,17 +1,20 @@
 """Where tables lie on disk, and how one whole set of them replaces another.
 
-OUT/snapshots/<id>/<table>/date=.../*.parquet   one run's tables, never changed once they are whole
+OUT/snapshots/<id>/<table>/date=.../*.parquet   tables at one position of the journal, never changed
+OUT/snapshots/<id>/state/                       what the next step needs to go on from there
 OUT/snapshots/<id>/manifest.json                what they rest on; written last, so its presence says "whole"
 OUT/current -> snapshots/<id>                   replaced in one step
 OUT/lock                                        held by the one run that writes here
 
-A reader that resolved ``current`` before it moved still finds its snapshot: the last few are kept.
+A file that the next snapshot keeps is linked into it, not copied. A reader that resolved ``current`` before
+it moved still finds its snapshot: the last few are kept.
 """
 
 import fcntl
 import json
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,8 +25,13 @@ from typing import Any, Final
 from framehub.errors import PipelineError
 
 KEEP: Final = 3
+"""Snapshots kept whatever their age."""
+KEEP_SECONDS: Final = 600.0
+"""And all that are younger: somebody may be reading them."""
 MANIFEST: Final = "manifest.json"
 CURRENT: Final = "current"
+STAGED: Final = ".staged"
+"""Inside a snapshot that is being made: where Spark writes."""
 
 
 @contextmanager
@@ -48,6 +56,22 @@ def locked(out: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def load(out: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The current snapshot and its manifest; None if there is none.
+
+    Raises:
+        PipelineError: there is one, but its manifest cannot be read.
+    """
+    snapshot = (out / CURRENT).resolve()
+    try:
+        manifest = json.loads((snapshot / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as exc:
+        raise PipelineError(f"{snapshot / MANIFEST} cannot be read: {exc}") from exc
+    return snapshot, manifest
+
+
 def begin(out: Path) -> Path:
     """A fresh directory for a run's tables; what failed runs left behind is removed first."""
     for leftover in _directories(out):
@@ -60,15 +84,31 @@ def begin(out: Path) -> Path:
     return snapshot
 
 
+def keep(file: Path, target: Path) -> None:
+    """Have a file of an earlier snapshot in this one too; where the disk knows no links, a copy."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copyfile(file, target)
+        _sync(target)
+
+
+def take(staged: Path, target: Path) -> None:
+    """Move a file that Spark wrote to its place, whole on disk."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sync(staged)
+    staged.replace(target)
+
+
 def commit(out: Path, snapshot: Path, manifest: dict[str, Any]) -> None:
     """Make the snapshot the current one: whole on disk first, then one rename."""
-    for file in sorted(snapshot.rglob("*")):
-        if file.name.endswith(".crc"):
-            file.unlink()  # Spark's own sums, which some readers take for tables
-        else:
-            _sync(file)
+    shutil.rmtree(snapshot / STAGED, ignore_errors=True)
+    for path in sorted(snapshot.rglob("*")):
+        if path.is_dir() or "state" in path.relative_to(snapshot).parts:
+            _sync(path)
     described = snapshot / f".{MANIFEST}"
-    described.write_text(json.dumps(manifest, indent=2) + "\n")
+    described.write_text(json.dumps(manifest, indent=1) + "\n")
     _sync(described)
     described.replace(snapshot / MANIFEST)
     _sync(snapshot)
@@ -77,7 +117,16 @@ def commit(out: Path, snapshot: Path, manifest: dict[str, Any]) -> None:
     beside.replace(out / CURRENT)
     _sync(out)
     for old in [path for path in _directories(out) if path != snapshot][: -(KEEP - 1)]:
-        shutil.rmtree(old, ignore_errors=True)
+        if _age(old) > KEEP_SECONDS:
+            (old / MANIFEST).unlink(missing_ok=True)  # should we die now, the next run removes the rest
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _age(snapshot: Path) -> float:
+    try:
+        return time.time() - (snapshot / MANIFEST).stat().st_mtime
+    except OSError:
+        return KEEP_SECONDS + 1
 
 
 def _directories(out: Path) -> list[Path]:

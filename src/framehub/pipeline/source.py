@@ -1,23 +1,55 @@
-"""The journal as a Spark data source: ``spark.read.format("framehub").load(path)``.
+"""The journal as a Spark data source: ``spark.read.format("framehub").load(path)``, or ``readStream``.
 
-A snapshot of the journal is taken when the read is planned, and each of its parts is one partition; rows
-come as Arrow batches. Options: ``columns`` (names, comma-separated: only these are read) and ``parts`` (a
-snapshot as ``encode_parts`` gives it: exactly this is read, whatever has been written since).
+A read is planned from one snapshot of the journal, whose parts become partitions; rows come as Arrow batches.
+Options:
+
+- ``view``: ``rows`` (default); ``unsound``, only the rows whose bytes do not bear out their columns
+  (``findings.FINDINGS``), found where the rows are read; ``decoded``, what the bytes say (``decode.DECODED``)
+- ``columns``: of ``rows``, names, comma-separated: only these are read
+- ``parts``: a snapshot as ``encode_parts`` gives it: exactly this is read, whatever has been written since
+- ``rowsPerBatch``: of a stream, about so many rows at most in one batch
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import Part, read_part, snapshot
 from framehub.journal.record import ROW_SCHEMA
+from framehub.pipeline import decode
+from framehub.pipeline.findings import FINDINGS
 from framehub.pipeline.schemas import journal_schema
+from framehub.pipeline.sealed import findings_in
+from framehub.pipeline.stages.unsound import as_violations
+
+PARTITION_ROWS: Final = 131_072
+"""A sealed segment is read in pieces of about so many rows, cut between its row groups."""
+
+
+class View(NamedTuple):
+    """What is made of rows where they are read."""
+
+    schema: pa.Schema
+    of: Callable[[Part], Iterator[pa.RecordBatch]]
+
+
+def _decoded(part: Part) -> Iterator[pa.RecordBatch]:
+    for batch in read_part(part, columns=decode.DECODED_COLUMNS):
+        yield decode.decoded(batch)
+
+
+VIEWS: Final = {"unsound": View(FINDINGS, findings_in), "decoded": View(decode.DECODED, _decoded)}
 
 
 @dataclass
@@ -28,7 +60,7 @@ class PartPartition(InputPartition):
 
 
 class JournalSource(DataSource):
-    """Rows of a journal (``record.ROW_SCHEMA``)."""
+    """Rows of a journal (``record.ROW_SCHEMA``), or a view of them."""
 
     @classmethod
     def name(cls) -> str:
@@ -36,40 +68,118 @@ class JournalSource(DataSource):
         return "framehub"
 
     def schema(self) -> StructType:
-        """The journal's columns, or those asked for."""
-        return journal_schema(_columns(self.options))
+        """The journal's columns, those asked for, or those of the view."""
+        columns = _columns(self.options)
+        view = self._view()
+        if view is None:
+            return journal_schema(columns)
+        if columns:
+            raise PipelineError("option columns: only of the view rows")
+        return StructType(
+            [StructField(field.name, field.dataType) for field in from_arrow_schema(view.schema)]
+        )
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of one snapshot."""
+        self._view()
+        return JournalReader(self._path(), self._rows(schema), self.options.get("parts"))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """A reader of what there is and what comes."""
+        from framehub.pipeline.stream import JournalStream
+
+        limit = self.options.get("rowsPerBatch")
+        if limit is not None and not (limit.isdecimal() and int(limit)):
+            raise PipelineError(f"option rowsPerBatch: {limit!r} is no number above 0")
+        return JournalStream(self._path(), self._rows(schema), int(limit) if limit else None)
+
+    def _rows(self, schema: StructType) -> "Rows":
+        return Rows(tuple(schema.names), self.options.get("view", "rows"))
+
+    def _path(self) -> str:
         path = self.options.get("path")
         if path is None:
             raise PipelineError(
                 'give the journal\'s directory: spark.read.format("framehub").load("journal/")'
             )
-        return JournalReader(path, schema.names, self.options.get("parts"))
+        return str(path)
+
+    def _view(self) -> View | None:
+        name = self.options.get("view", "rows")
+        if name != "rows" and name not in VIEWS:
+            raise PipelineError(f"option view: {name!r} is none of rows, {', '.join(VIEWS)}")
+        return VIEWS.get(name)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How parts are read; copied to the executors."""
+
+    columns: tuple[str, ...]
+    view: str = "rows"
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one part, or what the view makes of them."""
+        # Spark makes one partition of nothing where there is none to read.
+        if not isinstance(partition, PartPartition):
+            return
+        view = VIEWS.get(self.view)
+        if view is not None:
+            yield from view.of(partition.part)
+            return
+        # Spark wants the very schema it was told, and tells of no column that it is never null.
+        schema = pa.schema([ROW_SCHEMA.field(name).with_nullable(True) for name in self.columns])
+        for batch in read_part(partition.part, columns=self.columns):
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 class JournalReader(DataSourceReader):
     """Reads one snapshot; made where the read is planned, and copied to the executors."""
 
-    def __init__(self, path: str, columns: Sequence[str], parts: str | None) -> None:
+    def __init__(self, path: str, rows: Rows, parts: str | None) -> None:
         self._path = path
-        self._columns = list(columns)
+        self._rows = rows
         self._parts = parts
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One partition per part of the snapshot."""
+        """One partition per part of the snapshot, several of a large sealed one."""
         parts = snapshot(self._path) if self._parts is None else decode_parts(self._parts)
-        return [PartPartition(part) for part in parts]
+        return partitions_of(parts)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
-        # Spark makes one partition of nothing where there is none to read.
-        if isinstance(partition, PartPartition):
-            # Spark wants the very schema it was told, and tells of no column that it is never null.
-            schema = pa.schema([ROW_SCHEMA.field(name).with_nullable(True) for name in self._columns])
-            for batch in read_part(partition.part, columns=self._columns):
-                yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        return self._rows.read(partition)
+
+
+def partitions_of(parts: Sequence[Part]) -> list[InputPartition]:
+    """The partitions in which parts are read."""
+    return [PartPartition(piece) for part in parts for piece in split(part)]
+
+
+def split(part: Part) -> list[Part]:
+    """A part in pieces of about ``PARTITION_ROWS``, cut between row groups; itself if it cannot be cut."""
+    if part.kind != "parquet" or part.rows <= PARTITION_ROWS:
+        return [part]
+    try:
+        metadata = pq.read_metadata(part.file)
+    except (OSError, pa.ArrowException):
+        return [part]  # whoever reads it says what is wrong
+    cuts, at = [part.first_seq], part.start_seq
+    for group in range(metadata.num_row_groups):
+        if at - cuts[-1] >= PARTITION_ROWS and at <= part.last_seq:
+            cuts.append(at)
+        at += metadata.row_group(group).num_rows
+    cuts.append(part.last_seq + 1)
+    return [replace(part, first_seq=first, last_seq=following - 1) for first, following in pairwise(cuts)]
+
+
+def read_unsound(spark: SparkSession, path: str | Path, parts: Sequence[Part]) -> DataFrame:
+    """The violations of the rules about recorded bytes in these parts (``schemas.VIOLATIONS``).
+
+    The rows stay where they are read: only violations move.
+    """
+    reader = spark.read.format("framehub").option("view", "unsound").option("parts", encode_parts(parts))
+    return as_violations(reader.load(str(Path(path).absolute())))
 
 
 def encode_parts(parts: Sequence[Part]) -> str:

@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ def make(out: Path, text: str = "rows") -> Path:
         target = snapshots.begin(out)
         (target / "frames").mkdir()
         (target / "frames" / "part.parquet").write_text(text)
-        (target / "frames" / ".part.parquet.crc").write_text("sum")
+        staged = target / snapshots.STAGED / "frames"
+        staged.mkdir(parents=True)
+        (staged / ".part.parquet.crc").write_text("sum")
         snapshots.commit(out, target, {"rows": 1})
     return target
 
@@ -29,9 +32,44 @@ def test_current_is_a_relative_link_to_the_newest(tmp_path: Path) -> None:
     assert (moved / "current" / "frames" / "part.parquet").read_text() == "new"
 
 
-def test_the_last_three_are_kept(tmp_path: Path) -> None:
+def test_the_last_three_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "KEEP_SECONDS", -1.0)
     made = [make(tmp_path) for _ in range(5)]
     assert sorted((tmp_path / "snapshots").iterdir()) == made[2:]
+
+
+def test_all_that_are_young_are_kept(tmp_path: Path) -> None:
+    made = [make(tmp_path) for _ in range(5)]
+    assert sorted((tmp_path / "snapshots").iterdir()) == made
+
+
+def test_a_file_is_in_both_snapshots_and_outlives_the_first(tmp_path: Path) -> None:
+    first = make(tmp_path, "old")
+    with snapshots.locked(tmp_path):
+        second = snapshots.begin(tmp_path)
+        snapshots.keep(first / "frames" / "part.parquet", second / "frames" / "kept.parquet")
+        staged = second / snapshots.STAGED / "new.parquet"
+        staged.parent.mkdir()
+        staged.write_text("new")
+        snapshots.take(staged, second / "frames" / "new.parquet")
+        snapshots.commit(tmp_path, second, {})
+    shutil.rmtree(first)
+    assert {file.name: file.read_text() for file in (tmp_path / "current" / "frames").iterdir()} == {
+        "kept.parquet": "old",
+        "new.parquet": "new",
+    }
+    assert not (second / snapshots.STAGED).exists()
+
+
+def test_where_links_are_not_to_be_had_it_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / "a").write_text("rows")
+    monkeypatch.setattr("os.link", refuse)
+    snapshots.keep(tmp_path / "a", tmp_path / "b" / "a")
+    (tmp_path / "a").write_text("other")
+    assert (tmp_path / "b" / "a").read_text() == "rows"
 
 
 def test_a_reader_of_the_one_before_still_finds_it(tmp_path: Path) -> None:

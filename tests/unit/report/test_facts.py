@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,74 +7,48 @@ import pytest
 from framehub.errors import PipelineError
 from framehub.report import facts
 
-At = Callable[[float], datetime]
+Tables = Callable[..., Path]
+Make = Callable[..., Any]
 
 
-def test_traffic_adds_up_whatever_the_span(tables: Callable[..., Path], at: At) -> None:
-    frames = [{"time": at(n * 700), "direction": "in" if n % 3 else "out", "bytes": 10} for n in range(500)]
-    told = facts.gather(tables(frames=frames))
-    traffic = told["traffic"]
-    assert sum(traffic["frames_in"]) + sum(traffic["frames_out"]) == 500
-    assert sum(traffic["bytes_out"]) == 10 * len([n for n in range(500) if n % 3 == 0])
-    assert len(traffic["time"]) == len(traffic["bytes_in"]) <= 122
-    assert told["span"] == [at(0).isoformat(), at(499 * 700).isoformat()]
+def test_all_is_told_of_one_snapshot(tables: Tables, everything: dict[str, Any]) -> None:
+    told = facts.gather(tables(**everything, damage=["lost"]))
+    assert (told["journal"], told["snapshot"], told["nodes"]) == ("/data/journal", "one", {"north": 20})
+    assert told["damage"] == ["lost"]
+    assert told["span"] == ["2026-03-01T12:00:00+00:00", "2026-03-01T12:00:19+00:00"]
+    totals = told["totals"]
+    assert (totals["exchanges"], totals["failed"], totals["ok"], totals["timeout"]) == (7, 2, 5, 1)
+    assert (totals["frames_in"], totals["frames_out"]) == (10, 10)
+    assert totals["bytes_in"] + totals["bytes_out"] == sum(row["bytes"] for row in everything["frames"])
+    assert (told["audit"]["violations"], told["audit"]["rows"]) == (2, 20)
 
 
-@pytest.mark.parametrize("seconds", [0, 0.001, 0.99, 61, 3601, 86_400 * 400])
-def test_the_last_frame_is_counted_too(tables: Callable[..., Path], at: At, seconds: float) -> None:
-    frames = [{"time": at(moment), "direction": "in", "bytes": 1} for moment in (0, seconds)]
-    assert sum(facts.gather(tables(frames=frames))["traffic"]["frames_in"]) == 2
+@pytest.mark.parametrize("rules", [None, 52, {"a": "A.", "b": "B."}])
+def test_which_rules_were_checked_is_what_the_manifest_says(tables: Tables, rules: object) -> None:
+    assert facts.gather(tables(rules=rules))["audit"]["rules"] == rules
 
 
-def test_outcomes_waits_slowest_and_failed(tables: Callable[..., Path], exchange: Callable[..., Any]) -> None:
-    rows = [exchange(n, wait_us=n * 10) for n in range(1, 101)]
-    rows += [exchange(200 + n, outcome="timeout", wait_us=None, endpoint="slow") for n in range(30)]
-    rows += [
-        exchange(300, kind="ping", endpoint=None),
-        exchange(301, kind="message", endpoint=None, wait_us=None),
-    ]
-    told = facts.gather(tables(exchanges=rows))
-    assert told["outcomes"] == {
-        "chat": {"ok": 100}, "slow": {"timeout": 30}, "(ping)": {"ok": 1}, "(no endpoint)": {"ok": 1}
-    }  # fmt: skip
-    (chat,) = told["waits"]
-    assert (chat["endpoint"], chat["count"], chat["max"]) == ("chat", 100, 1000)
-    assert 500 <= chat["p50"] <= 565
-    assert [row["wait_us"] for row in told["slowest"]] == [1000 - 10 * n for n in range(12)]
-    assert [row["exchange"] for row in told["failed"]] == [f"{229 - n:032x}" for n in range(12)]
-
-
-def test_functions_stand_beside_endpoints(tables: Callable[..., Path], exchange: Callable[..., Any]) -> None:
-    rows = [exchange(1), exchange(2, kind="query", wait_us=70), exchange(3, kind="query", outcome="open")]
-    rows += [exchange(4, kind="query", endpoint=None), exchange(5, kind=None, endpoint=None, wait_us=None)]
-    told = facts.gather(tables(exchanges=rows))
-    assert told["outcomes"] == {
-        "chat()": {"ok": 1, "open": 1}, "(no endpoint)": {"ok": 2}, "chat": {"ok": 1}
-    }  # fmt: skip
-    assert {row["endpoint"] for row in told["waits"]} == {"chat", "chat()", "(no endpoint)"}
-    assert told["slowest"][-1]["wait_us"] == 70
-
-
-def test_endpoints_beyond_the_first_are_one(
-    tables: Callable[..., Path], exchange: Callable[..., Any]
+def test_what_to_type_can_be_pasted(
+    tables: Tables, exchange: Make, violation: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [exchange(n, endpoint=f"e{n % 40}") for n in range(400)]
-    outcomes = facts.gather(tables(exchanges=rows))["outcomes"]
-    assert len(outcomes) == 16
-    assert outcomes["(all others)"] == {"ok": 250}
+    monkeypatch.delenv("FRAMEHUB_COMMAND", raising=False)
+    rows = [exchange(1, outcome="timeout", wait_us=None)]
+    broken = [violation("r", 1, node="a b; rm"), violation("r", 2, exchange=None)]
+    out = tables(exchanges=rows, violations=broken)
+    told = facts.gather(out)
+    assert told["failed"][0]["story"] == f"framehub story {1:032x} --journal /data/journal --tables {out}"
+    first, second = told["audit"]["broken"][0]["examples"]
+    assert first["cat"] == "framehub journal cat /data/journal --node 'a b; rm' --seq 3,9"
+    assert first["story"] == f"framehub story {7:032x} --journal /data/journal --tables {out}"
+    assert second["story"] is None
 
 
-def test_long_data_is_cut(tables: Callable[..., Path], at: At) -> None:
-    row = {
-        "time": at(0),
-        "user": 1,
-        "kind": "message",
-        "direction": "in",
-        "json": "x" * 10_000,
-        "readable": True,
-    }
-    (told,) = facts.gather(tables(messages=[row]))["messages"]
-    assert len(told["json"]) == 401
+def test_the_command_is_the_one_that_was_used(
+    tables: Tables, exchange: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEHUB_COMMAND", "./framehub")
+    (slow,) = facts.gather(tables(exchanges=[exchange(1)]))["slowest"]
+    assert slow["story"].startswith("./framehub story ")
 
 
 def test_without_tables_the_error_says_how_to_make_them(tmp_path: Path) -> None:
@@ -83,8 +56,28 @@ def test_without_tables_the_error_says_how_to_make_them(tmp_path: Path) -> None:
         facts.gather(tmp_path)
 
 
-def test_tables_that_are_none_are_said_to_be(tables: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("table", ["frames", "messages", "exchanges", "files", "violations", "metrics"])
+def test_tables_that_are_none_are_said_to_be(tables: Tables, table: str) -> None:
     out = tables()
-    next((out / "current" / "frames").rglob("*.parquet")).write_bytes(b"not parquet")
+    next((out / "current" / table).rglob("*.parquet")).write_bytes(b"not parquet")
     with pytest.raises(PipelineError, match="cannot be read"):
         facts.gather(out)
+
+
+def test_what_one_timeline_shows_has_no_other_of_its_own(tables: Tables, exchange: Make) -> None:
+    rows = [exchange(1, wait_us=900), exchange(2, wait_us=800, parent=f"{1:032x}"), exchange(3, wait_us=700)]
+    told = facts.gather(tables(exchanges=rows))["slowest"]
+    assert [row["wait_us"] for row in told] == [900, 700]
+    assert [lane["wait_us"] for lane in told[0]["family"]] == [900, 800]
+
+
+def test_failures_across_hops_come_first(tables: Tables, exchange: Make) -> None:
+    rows = [exchange(n, outcome="error") for n in range(3)]
+    rows += [exchange(8, endpoint="outer", outcome="error"), exchange(9, parent=f"{8:032x}")]
+    told = facts.gather(tables(exchanges=rows))["failed"]
+    assert [(row["name"], len(row["family"])) for row in told] == [("outer", 2), ("chat", 1)]
+
+
+def test_so_many_are_shown_and_no_more(tables: Tables, exchange: Make) -> None:
+    told = facts.gather(tables(exchanges=[exchange(n, wait_us=n) for n in range(50)]))
+    assert [row["wait_us"] for row in told["slowest"]] == list(range(49, 49 - facts.SHOWN, -1))

@@ -10,8 +10,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from framehub.pipeline.schemas import MESSAGES
 from framehub.pipeline.stages import coders
-from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+from framehub.pipeline.stages.columns import as_table
 
 _MOST_FILES: Final = 1024
 """In one block (spec/rpc.md, section 6)."""
@@ -22,44 +23,38 @@ def calls(journal: DataFrame) -> DataFrame:
     kind, incoming = F.col("kind"), F.col("direction") == "in"
     at_client = ((kind == "query") & incoming) | (kind.isin("result", "exception") & ~incoming)
     rows = journal.where((F.col("protocol") == "rpc") & at_client & F.col("payload_bytes").isNotNull())
+    attached = F.transform(_places(), _attached)
+    return as_table(
+        opened(rows)
+        .withColumn("data", _data())
+        .withColumn("readable", F.when(F.col("_payload").isNotNull(), _readable())),
+        MESSAGES,
+        json=F.to_json("data"),
+        error=F.to_json(F.when(kind == "exception", F.col("_text").cast("variant"))),
+        files=F.when(F.col("_count") > 0, attached).otherwise(F.col("_names")),
+    )
+
+
+def opened(rows: DataFrame) -> DataFrame:
+    """Arguments and results with what is in them.
+
+    That is ``_payload`` and ``_text``; of JSON and blocks the variant ``_document``; of blocks (coder
+    ``envelope``) ``_envelope``, its filemap as ``_names``, ``_size`` of the JSON and ``_count`` of files.
+    """
     block = F.col("coder") == "envelope"
     return (
-        _opened(rows.withColumn("_payload", coders.payload()))
+        _measured(rows.withColumn("_payload", coders.payload()))
         .withColumn("_text", _text())
         .withColumn(
             "_document", F.when(block | (F.col("coder") == "json"), coders.strict_json(F.col("_text")))
         )
         .withColumn("_envelope", F.when(block & _is_envelope(), F.col("_document")))
         .withColumn("_names", coders.names())
-        .withColumn("data", _data())
-        .withColumn("readable", F.when(F.col("_payload").isNotNull(), _readable()))
-        .select(
-            "node",
-            "seq",
-            timestamp("time_ns").alias("time"),
-            day("time_ns").alias("date"),
-            hexadecimal("link").alias("link"),
-            "user",
-            "protocol",
-            "kind",
-            "direction",
-            "endpoint",
-            "coder",
-            "data",
-            F.to_json("data").alias("json"),
-            F.to_json(F.when(kind == "exception", F.col("_text").cast("variant"))).alias("error"),
-            F.when(F.col("_count") > 0, F.transform(_places(), _attached))
-            .otherwise(F.col("_names"))
-            .alias("files"),
-            hexadecimal("exchange").alias("exchange"),
-            hexadecimal("parent").alias("parent"),
-            "readable",
-        )
     )
 
 
-def _opened(rows: DataFrame) -> DataFrame:
-    """Of blocks (coder ``envelope``): the size of the JSON in ``_size``, the number of files in ``_count``.
+def _measured(rows: DataFrame) -> DataFrame:
+    """Of blocks: the size of the JSON in ``_size``, the number of files in ``_count``.
 
     A block is two sizes, JSON, a map, files: what follows head and id of a request with files.
     """

@@ -16,14 +16,14 @@ _FILE: Final = "struct<key:bigint,name:string,type:string,bytes:bigint>"
 
 def payload() -> Column:
     """The payload's bytes; null unless all of it was recorded."""
-    end = F.col("payload_at") + F.col("payload_bytes")
+    end = F.col("payload_at").cast("bigint") + F.col("payload_bytes")
     whole = (F.col("recorded") == "full") & (F.octet_length("raw") >= end)
     return F.when(whole, F.substring("raw", F.col("payload_at") + 1, F.col("payload_bytes")))
 
 
 def u32(at: Column) -> Column:
     """The big-endian number at this 0-based place of the frame."""
-    return unsigned(F.substring("raw", at + 1, F.lit(4)))
+    return unsigned(F.substring("raw", (at + 1).try_cast("int"), F.lit(4)))
 
 
 def names() -> Column:
@@ -38,7 +38,12 @@ def names() -> Column:
             F.lit(None).cast("bigint").alias("bytes"),
         ),
     )
-    return F.coalesce(named, F.array().cast(f"array<{_FILE}>"))
+    return F.coalesce(named, no_files())
+
+
+def no_files() -> Column:
+    """An empty array of files."""
+    return F.array().cast(f"array<{_FILE}>")
 
 
 def attached(table: Column, place: Column) -> Column:

@@ -15,14 +15,13 @@ from framehub.pipeline.stages.messages import messages
 ABOUT: Final = ("time", "user", "kind", "direction", "link", "exchange", "node", "seq")
 """What is told about each row beside its data."""
 
-
-SENT: Final = ("message", "request", "query")
+_SENT: Final = ("message", "request", "query", "first", "last")
 
 
 def endpoint(
-    journal: DataFrame, name: str, schema: str | DataType, *, kinds: tuple[str, ...] = SENT
+    journal: DataFrame, name: str, schema: str | DataType, *, kinds: tuple[str, ...] | None = None
 ) -> DataFrame:
-    """What was sent to an endpoint or a function, as typed columns.
+    """What was sent to an endpoint, a function or a service of the hub, as typed columns.
 
     Each field of the schema becomes a column, filled from the field of that name in the data; a value that is
     missing or does not fit its type is null. Of a call with its arguments in order, the first field takes the
@@ -31,20 +30,25 @@ def endpoint(
 
     Args:
         journal: what ``read_journal`` gives.
-        name: the endpoint's or the function's name.
+        name: the endpoint's, the function's or the service's name.
         schema: the fields and their types, as Spark writes them: ``"text string, room string"``.
-        kinds: what to take: ``message``, ``request``, ``response``; of functions ``query``, ``result``.
+        kinds: what to take, by default all that was sent: ``message``, ``request``, ``response``; of
+            functions ``query``, ``result``; of the hub, in both directions, ``first``, ``message``, ``last``.
 
     Raises:
         PipelineError: the schema cannot be read.
     """
     fields = _fields(schema)
-    sent = messages(journal.where(F.col("endpoint") == name)).where(
-        F.col("kind").isin(*kinds) & F.col("readable")
-    )
+    wanted = F.col("kind").isin(*kinds) if kinds is not None else _sent()
+    sent = messages(journal.where(F.col("endpoint") == name)).where(wanted & F.col("readable"))
     taken = {field.name.casefold() for field, _ in fields}
     about = [F.col(column).alias(f"frame_{column}" if column in taken else column) for column in ABOUT]
     return sent.select(*[value.alias(field.name) for field, value in fields], *about)
+
+
+def _sent() -> Column:
+    """Of the hub, answers have the kinds of what was sent."""
+    return F.col("kind").isin(*_SENT) & ((F.col("protocol") != "hub") | (F.col("direction") == "in"))
 
 
 def _fields(schema: str | DataType) -> list[tuple[StructField, Column]]:

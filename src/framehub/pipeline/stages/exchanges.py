@@ -1,7 +1,7 @@
 """Stage: one row per exchange, its outcome decided.
 
-journal (``record.ROW_SCHEMA``) -> one row per MFP message, request, stream or ping, and per query of a remote
-function (``schemas.EXCHANGES``); the latter come from ``queries``.
+journal (``record.ROW_SCHEMA``) -> one row per MFP message, request, stream or ping, and what ``queries`` and
+``streams`` find of remote functions and of the hub (``schemas.EXCHANGES``).
 
 One aggregation gathers the frames of an exchange and picks the few that matter: the opening, the first that
 ends it, the first abort, the first ack from either side, the last binary frame. What became of it is then
@@ -14,56 +14,42 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from framehub.codes import Service
-from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+from framehub.pipeline.stages.columns import timestamp
+from framehub.pipeline.stages.gathering import MOMENT, exchange_table, first, gather
 from framehub.pipeline.stages.queries import queries
+from framehub.pipeline.stages.streams import streams
 
 _ACK_WANTED: Final = 0b1000
 _CARRIES: Final = 0b0110
 _ANNOUNCED, _STREAMED = 0b0010, 0b0100
 _MORE_FOLLOWS: Final = 0b0001
 
-_MOMENT: Final = ("seq", "time_ns", "mono_ns", "direction")
+
+def exchanges(journal: DataFrame, links: DataFrame | None = None) -> DataFrame:
+    """One row per exchange of the journal.
+
+    ``links`` has what became of links (``links.link_events``), where the journal's rows are not all there
+    are; by default it is read from them.
+    """
+    ends = journal if links is None else links
+    return _conversations(journal, ends).unionAll(queries(journal)).unionAll(streams(journal))
 
 
-def exchanges(journal: DataFrame) -> DataFrame:
-    """One row per exchange of the journal."""
-    return _conversations(journal).unionAll(queries(journal))
-
-
-def _conversations(journal: DataFrame) -> DataFrame:
-    mfp = journal.where(F.col("protocol") == "mfp")
-    gathered = _gather(mfp.where(F.col("exchange").isNotNull()))
-    judged = _judge(gathered.join(_link_ends(mfp), ["node", "link"], "left"))
-    return judged.select(
-        hexadecimal("exchange").alias("exchange"),
-        hexadecimal("open.parent").alias("parent"),
-        "node",
-        "protocol",
-        hexadecimal("link").alias("link"),
-        F.coalesce("open.user", "user").alias("user"),
-        _kind().alias("kind"),
-        "open.direction",
-        "open.endpoint",
-        timestamp("open.time_ns").alias("opened"),
-        timestamp("answer.time_ns").alias("first_answer"),
-        timestamp("closed_ns").alias("closed"),
-        F.expr("(answer.mono_ns - open.mono_ns) div 1000L").alias("wait_us"),
-        F.lit(None).cast("timestamp").alias("given"),
-        F.lit(None).cast("timestamp").alias("worker_answered"),
-        F.lit(None).cast("bigint").alias("dispatches"),
-        "outcome",
-        F.when(F.col("outcome") == "error", F.col("verdict.error"))
-        .when(F.col("outcome") == "disconnected", F.col("gone.code").cast("string"))
-        .alias("code"),
-        F.when(F.col("outcome") != "disconnected", F.col("closing.direction")).alias("ended_by"),
-        F.col("ack").isNotNull().alias("acked"),
-        "frames_in",
-        "frames_out",
-        "bytes_in",
-        "bytes_out",
-        "first_seq",
-        "last_seq",
-        day("first_ns").alias("date"),
+def _conversations(journal: DataFrame, links: DataFrame) -> DataFrame:
+    rows = journal.where((F.col("protocol") == "mfp") & F.col("exchange").isNotNull())
+    judged = _judge(_gather(rows).join(_link_ends(links), ["node", "link"], "left"))
+    code = F.when(F.col("outcome") == "error", F.col("verdict.error")).when(
+        F.col("outcome") == "disconnected", F.col("gone.code").cast("string")
+    )
+    return exchange_table(
+        judged,
+        kind=_kind(),
+        id=F.col("open.id"),
+        endpoint=F.col("open.endpoint"),
+        closed=timestamp("closed_ns"),
+        code=code,
+        ended_by=F.when(F.col("outcome") != "disconnected", F.col("closing.direction")),
+        acked=F.col("ack").isNotNull(),
     )
 
 
@@ -82,34 +68,20 @@ def _gather(rows: DataFrame) -> DataFrame:
     ends = (kind == "response") | (service & code.isin(Service.TIMEOUT, Service.ABORT, Service.UNKNOWN))
     ack = service & (code == Service.ACK)
     last = (kind == "binary") & (F.col("head").bitwiseAND(_MORE_FOLLOWS) == 0)
-    return rows.groupBy("node", "exchange").agg(
-        _first(opens, "kind", "id", "head", "user", "endpoint", "parent").alias("open"),
-        _first(ends, "kind", "code", "error").alias("ending"),
-        _first(service & (code == Service.ABORT), "kind", "code", "error").alias("abort"),
-        _first(ack & incoming, "ref").alias("ack_in"),
-        _first(ack & ~incoming, "ref").alias("ack_out"),
-        _first(last).alias("last"),
-        F.min("protocol").alias("protocol"),
-        F.min("link").alias("link"),
-        F.min("user").alias("user"),
-        F.count_if(incoming).alias("frames_in"),
-        F.count_if(~incoming).alias("frames_out"),
-        F.sum(F.when(incoming, F.col("bytes")).otherwise(0)).alias("bytes_in"),
-        F.sum(F.when(incoming, 0).otherwise(F.col("bytes"))).alias("bytes_out"),
-        F.min("seq").alias("first_seq"),
-        F.max("seq").alias("last_seq"),
-        F.min("time_ns").alias("first_ns"),
+    return gather(
+        rows,
+        first(opens, "kind", "id", "head", "user", "endpoint", "parent").alias("open"),
+        first(ends, "kind", "code", "error").alias("ending"),
+        first(service & (code == Service.ABORT), "kind", "code", "error").alias("abort"),
+        first(ack & incoming, "ref").alias("ack_in"),
+        first(ack & ~incoming, "ref").alias("ack_out"),
+        first(last).alias("last"),
     )
 
 
-def _first(condition: Column, *columns: str) -> Column:
-    """The first frame by seq for which the condition holds; null if there is none."""
-    return F.min_by(F.struct(*_MOMENT, *columns), F.when(condition, F.col("seq")))
-
-
-def _link_ends(mfp: DataFrame) -> DataFrame:
-    ends = mfp.where(F.col("kind") == "link_closed").groupBy("node", "link")
-    return ends.agg(F.max_by(F.struct("seq", "time_ns", "code"), "seq").alias("gone"))
+def _link_ends(links: DataFrame) -> DataFrame:
+    ends = links.where((F.col("protocol") == "mfp") & (F.col("kind") == "link_closed"))
+    return ends.groupBy("node", "link").agg(F.max_by(F.struct("seq", "time_ns", "code"), "seq").alias("gone"))
 
 
 def _judge(gathered: DataFrame) -> DataFrame:
@@ -133,9 +105,14 @@ def _judge(gathered: DataFrame) -> DataFrame:
         .when(link_lost, "disconnected")
         .otherwise("open")
     )
-    arrival = F.greatest(_moment("open"), _moment("ack"), F.when(spans_frames, _moment("last")))
+    arrival = F.greatest(
+        _moment("open"), F.when(wants_ack, _moment("ack")), F.when(spans_frames, _moment("last"))
+    )
     closing = F.coalesce(_moment("verdict"), F.when(F.col("outcome") == "ok", arrival))
-    answer = F.when(one_way, _moment("ack")).when(F.col("verdict.kind") == "response", _moment("verdict"))
+    in_time = F.coalesce(F.col("ack.seq") <= F.col("closing.seq"), F.lit(True))
+    answer = F.when(one_way, F.when(in_time, _moment("ack"))).when(
+        F.col("verdict.kind") == "response", _moment("verdict")
+    )
     return (
         gathered.withColumn("ack", _ack_of_opening())
         .withColumn("verdict", verdict)
@@ -174,5 +151,5 @@ def _meaning(frame: str) -> Column:
 
 
 def _moment(frame: str) -> Column:
-    parts = F.struct(*[F.col(f"{frame}.{name}").alias(name) for name in _MOMENT])
+    parts = F.struct(*[F.col(f"{frame}.{name}").alias(name) for name in MOMENT])
     return F.when(F.col(frame).isNotNull(), parts)

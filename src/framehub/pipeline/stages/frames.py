@@ -9,58 +9,31 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from framehub.journal.rpc_rows import KIND_OF
+from framehub.pipeline.schemas import FRAMES
+from framehub.pipeline.stages.columns import as_table, day, hexadecimal, timestamp
+from framehub.rpc.messages import FIELDS, Way
+
+__all__ = ["LINK_EVENTS", "day", "frames", "hexadecimal", "timestamp"]
+
 LINK_EVENTS: Final = ("link_opened", "link_closed")
-_DAY_NS: Final = 86_400_000_000_000
+_FROM_CLIENT: Final = [KIND_OF[type_].value for type_ in FIELDS[Way.CLIENT_TO_PROXY]]
+_TO_CLIENT: Final = [KIND_OF[type_].value for type_ in FIELDS[Way.PROXY_TO_CLIENT]]
 
 
 def frames(journal: DataFrame) -> DataFrame:
     """One row per frame of the journal."""
-    return journal.where(~F.col("kind").isin(*LINK_EVENTS)).select(
-        "node",
-        "seq",
-        timestamp("time_ns").alias("time"),
-        day("time_ns").alias("date"),
-        hexadecimal("link").alias("link"),
-        "protocol",
-        "direction",
-        "user",
-        "endpoint",
-        "service",
-        "function",
-        "kind",
-        "head",
-        "id",
-        "ref",
-        "key",
-        "code",
-        hexadecimal("query").alias("query"),
-        "coder",
-        "bytes",
-        "payload_bytes",
-        "files",
-        "error",
-        "refused",
-        hexadecimal("exchange").alias("exchange"),
-        hexadecimal("parent").alias("parent"),
-        "recorded",
+    rows = journal.where(~F.col("kind").isin(*LINK_EVENTS))
+    return as_table(rows, FRAMES, side=_side())
+
+
+def _side() -> Column:
+    """Who is at the other end (spec/journal.md, 3.4 and 3.7); null if a refused message does not tell."""
+    kind, protocol, incoming = F.col("kind"), F.col("protocol"), F.col("direction") == "in"
+    client = (incoming & kind.isin(*_FROM_CLIENT)) | (~incoming & kind.isin(*_TO_CLIENT))
+    functions = F.when(client, "client").when(kind != "refused", "worker")
+    return (
+        F.when(protocol == "mfp", "client")
+        .when(protocol == "rpc", functions)
+        .otherwise(F.when(F.col("ref").isNull(), "client").otherwise("service"))
     )
-
-
-def timestamp(nanoseconds: str) -> Column:
-    """Nanoseconds since 1970 as a timestamp."""
-    return F.timestamp_micros(_floor_divide(nanoseconds, 1000))
-
-
-def day(nanoseconds: str) -> Column:
-    """The day in UTC, whatever time zone the session has."""
-    return F.date_from_unix_date(_floor_divide(nanoseconds, _DAY_NS).cast("int"))
-
-
-def _floor_divide(column: str, by: int) -> Column:
-    # `/` would go through a double, which cannot hold today's nanoseconds.
-    return F.expr(f"({column} - pmod({column}, {by}L)) div {by}L")
-
-
-def hexadecimal(column: str) -> Column:
-    """Bytes as lower-case hex digits."""
-    return F.lower(F.hex(column))

@@ -14,44 +14,28 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from framehub.codes import ErrorCode
-from framehub.pipeline.stages.frames import day, hexadecimal, timestamp
+from framehub.pipeline.stages.columns import hexadecimal, timestamp
+from framehub.pipeline.stages.gathering import exchange_table, first, gather, last
 
 ANSWERS: Final = ("result", "exception", "unknown_function")
-_MOMENT: Final = ("seq", "time_ns", "mono_ns", "direction", "kind", "error")
+_TOLD: Final = ("kind", "error")
 
 
 def queries(journal: DataFrame) -> DataFrame:
     """One row per query of the journal."""
     rows = journal.where((F.col("protocol") == "rpc") & F.col("exchange").isNotNull())
-    judged = _judge(_gather(rows))
-    return judged.select(
-        hexadecimal("exchange").alias("exchange"),
-        hexadecimal("open.parent").alias("parent"),
-        "node",
-        "protocol",
-        hexadecimal("link").alias("link"),
-        F.coalesce("open.user", "user").alias("user"),
-        F.lit("query").alias("kind"),
-        "open.direction",
-        "endpoint",
-        timestamp("open.time_ns").alias("opened"),
-        timestamp("answer.time_ns").alias("first_answer"),
-        timestamp("verdict.time_ns").alias("closed"),
-        F.expr("(answer.mono_ns - open.mono_ns) div 1000L").alias("wait_us"),
-        timestamp("given.time_ns").alias("given"),
-        timestamp("worked.time_ns").alias("worker_answered"),
-        "dispatches",
-        "outcome",
-        F.when(F.col("outcome") == "error", _code()).alias("code"),
-        F.col("verdict.direction").alias("ended_by"),
-        "acked",
-        "frames_in",
-        "frames_out",
-        "bytes_in",
-        "bytes_out",
-        "first_seq",
-        "last_seq",
-        day("first_ns").alias("date"),
+    return exchange_table(
+        _judge(_gather(rows)),
+        kind=F.lit("query"),
+        id=None,
+        endpoint=F.coalesce("open.endpoint", "endpoint"),
+        closed=timestamp("verdict.time_ns"),
+        given=timestamp("given.time_ns"),
+        worker_answered=timestamp("worked.time_ns"),
+        given_to=hexadecimal("given.link"),
+        dispatches=F.col("dispatches"),
+        code=F.when(F.col("outcome") == "error", _code()),
+        ended_by=F.col("verdict.direction"),
     )
 
 
@@ -61,36 +45,19 @@ def _gather(rows: DataFrame) -> DataFrame:
     asks, gives = (kind == "query") & incoming, (kind == "query") & ~incoming
     answers = kind.isin(*ANSWERS)
     told, busy = answers & ~incoming, F.coalesce(F.col("error") == ErrorCode.BUSY, F.lit(False))
-    return rows.groupBy("node", "exchange").agg(
-        _first(asks, "link", "user", "parent").alias("open"),
+    return gather(
+        rows,
+        first(asks, "link", "user", "parent", "endpoint").alias("open"),
         F.max(F.when(asks, F.col("seq"))).alias("asked_last"),
-        _first(told & ~busy).alias("answered"),
-        _last(told & busy).alias("busy"),
-        _first((kind == "cancel") & incoming).alias("cancelled"),
-        _last(gives).alias("given"),
-        _first(answers & incoming).alias("worked"),
+        first(told & ~busy, *_TOLD).alias("answered"),
+        last(told & busy, *_TOLD).alias("busy"),
+        first((kind == "cancel") & incoming, *_TOLD).alias("cancelled"),
+        last(gives, "link").alias("given"),
+        first(answers & incoming).alias("worked"),
         F.count_if(gives).alias("dispatches"),
         (F.count_if((kind == "query_received") & ~incoming) > 0).alias("acked"),
-        F.min("protocol").alias("protocol"),
-        F.min("user").alias("user"),
-        F.min("link").alias("any_link"),
         F.max("endpoint").alias("endpoint"),
-        F.count_if(incoming).alias("frames_in"),
-        F.count_if(~incoming).alias("frames_out"),
-        F.sum(F.when(incoming, F.col("bytes")).otherwise(0)).alias("bytes_in"),
-        F.sum(F.when(incoming, 0).otherwise(F.col("bytes"))).alias("bytes_out"),
-        F.min("seq").alias("first_seq"),
-        F.max("seq").alias("last_seq"),
-        F.min("time_ns").alias("first_ns"),
     )
-
-
-def _first(condition: Column, *columns: str) -> Column:
-    return F.min_by(F.struct(*_MOMENT, *columns), F.when(condition, F.col("seq")))
-
-
-def _last(condition: Column) -> Column:
-    return F.max_by(F.struct(*_MOMENT), F.when(condition, F.col("seq")))
 
 
 def _judge(gathered: DataFrame) -> DataFrame:
@@ -107,7 +74,7 @@ def _judge(gathered: DataFrame) -> DataFrame:
         .otherwise("error")
     )
     return (
-        gathered.withColumn("link", F.coalesce("open.link", "any_link"))
+        gathered.withColumn("link", F.coalesce("open.link", "link"))
         .withColumn("answer", answer)
         .withColumn("verdict", F.when(gave_up, F.col("cancelled")).otherwise(F.col("answer")))
         .withColumn("answer", F.when(F.col("verdict.kind") != "cancel", F.col("answer")))

@@ -1,0 +1,79 @@
+"""All rules over a whole journal at once: what ``framehub pipeline audit`` shows."""
+
+import tempfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from framehub.errors import PipelineError
+from framehub.journal.reader import snapshot
+from framehub.pipeline.census import take_census
+from framehub.pipeline.journal import read_parts
+from framehub.pipeline.run import reason
+from framehub.pipeline.session import SQL, running, session
+from framehub.pipeline.source import read_unsound
+from framehub.pipeline.stages.violations import recorded_violations
+
+MOST: Final = 100_000
+"""Violations that are brought back, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What an audit found."""
+
+    rows: int
+    violations: list[dict[str, Any]]
+    """As in the table ``violations``, in the order of rule, node and evidence."""
+    damage: list[str]
+
+
+def audit(
+    journal: str | Path,
+    *,
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    rules: Collection[str] = (),
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Audited:
+    """Check the rules, all or those named, over every row that the journal has now.
+
+    Raises:
+        JournalError: there is no journal, or it cannot be read.
+        PipelineError: Java or Spark is missing, or the job failed.
+    """
+    path = Path(journal)
+    tell = progress or (lambda _what, _done, _total: None)
+    parts = snapshot(path)
+    own = None
+    try:
+        if spark is None and (spark := running(master)) is None:
+            tell("starting Spark", 0, 0)
+            log = Path(tempfile.mkstemp(prefix="framehub-audit-", suffix=".log")[1])
+            spark = own = session(master, log=log)
+        using = spark.newSession()
+        for name, value in SQL.items():
+            using.conf.set(name, value)
+        tell("reading the journal", 0, 0)
+        census = take_census(parts)
+        tell("checking the rules", 0, 0)
+        rows = read_parts(using, path, parts, damaged=census.damaged)
+        found = recorded_violations(rows).unionByName(read_unsound(using, path, parts))
+        if rules:
+            found = found.where(F.col("rule").isin(list(rules)))
+        order = found.orderBy("rule", "node", "evidence").limit(MOST)
+        return Audited(
+            rows=census.rows,
+            violations=[row.asDict() for row in order.collect()],
+            damage=[str(damage) for damage in census.damages],
+        )
+    except PySparkException as exc:
+        raise PipelineError(f"the audit of {path} failed: {reason(exc)}") from exc
+    finally:
+        if own is not None:
+            own.stop()

@@ -1,0 +1,95 @@
+"""One step: rows that are new in the journal, to the next whole snapshot of all tables.
+
+New rows may change what old ones say: exchanges that they touch (``touched.py``) are computed again from all
+their rows, with the very stages that compute a whole journal. So any number of steps comes to the same
+tables as one. ``run`` and ``follow`` are both made of steps.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from framehub.journal.reader import Part, positions
+from framehub.pipeline import snapshots
+from framehub.pipeline.draft import Draft
+from framehub.pipeline.state import State, check_same_journal, manifest_of
+from framehub.pipeline.work import LINKS, Work, prepare
+from framehub.pipeline.writers import (
+    write_exchanges,
+    write_files,
+    write_frames,
+    write_messages,
+    write_metrics,
+    write_violations,
+)
+
+MOST_DAMAGE: Final = 1000
+"""Damages told one by one."""
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of the step is behind."""
+
+# What each costs, roughly: the share of a step that progress shows.
+WRITERS: Final = {
+    "frames": (write_frames, 0.15),
+    "messages": (write_messages, 0.25),
+    "exchanges": (write_exchanges, 0.15),
+    "files": (write_files, 0.15),
+    "violations": (write_violations, 0.25),
+    "metrics": (write_metrics, 0.03),
+}
+
+
+def step(
+    spark: SparkSession, journal: Path, out: Path, state: State, parts: Sequence[Part], progress: Progress
+) -> State:
+    """Take in the rows of these parts, which follow those of ``state``; where it came to."""
+    began = time.monotonic()
+    salts = check_same_journal(state, journal, out)
+    draft = Draft(spark, snapshots.begin(out), state.commit + 1)
+    try:
+        progress("reading what is new", 0.0)
+        work = prepare(spark, journal, state, parts)
+        try:
+            done = 0.02
+            for name, (write, share) in WRITERS.items():
+                progress(f"writing {name}", done)
+                write(work, draft)
+                done += share
+        finally:
+            work.done()
+        draft.fill_empty()
+        reached = _reached(work, draft, salts)
+        pq.write_table(work.all_links, _made(draft.target / "state") / LINKS)
+        snapshots.commit(out, draft.target, manifest_of(journal, reached, seconds=time.monotonic() - began))
+    except BaseException:
+        draft.drop()
+        raise
+    progress("replaced the tables", 1.0)
+    return reached
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def _reached(work: Work, draft: Draft, salts: dict[str, int]) -> State:
+    state, census = work.state, work.census
+    last_rows = {node: found.last_seq for node, found in census.nodes.items() if found.last_seq is not None}
+    lost = [str(damage) for damage in census.damages]
+    return State(
+        snapshot=draft.target,
+        commit=draft.commit,
+        nodes=positions(work.parts, state.nodes),
+        last_rows={**state.last_rows, **last_rows},
+        horizons=work.horizons,
+        salts=salts,
+        files=draft.files,
+        damaged=sorted({*state.damaged, *census.damaged}),
+        damage=[*state.damage, *lost][:MOST_DAMAGE],
+    )

@@ -1,0 +1,146 @@
+"""What the writers of tables share in one step: the new rows, and all that they touch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from framehub.journal.reader import Part, snapshot
+from framehub.pipeline.census import LINK_SCHEMA, Census, link_rows, take_census
+from framehub.pipeline.draft import HOT
+from framehub.pipeline.journal import read_parts
+from framehub.pipeline.state import State
+from framehub.pipeline.touched import Touched, find_touched, read_hot
+
+LINKS: Final = "links.parquet"
+_CACHED: Final = 300_000
+"""So many new rows are read once and remembered; more are read again by each table."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """One step's input."""
+
+    spark: SparkSession
+    journal: Path
+    state: State
+    parts: Sequence[Part]
+    """Of the journal: what is new."""
+    census: Census
+    touched: Touched
+    horizons: dict[str, int]
+    new: DataFrame
+    """Rows that are new."""
+    rows: DataFrame
+    """These, and all earlier rows of exchanges that are touched."""
+    remembered: list[DataFrame]
+    """What Spark was told to remember for this step."""
+    all_links: pa.Table
+    """Every link that came, went or registered, from the beginning."""
+    links: DataFrame
+    """Those that this step has to do with."""
+    again: DataFrame
+    """Node and exchange of what is touched, as the tables write them."""
+    hot_ids: pa.Table | None = None
+    """Of exchanges that this step leaves hot."""
+    minutes: set[int] = field(default_factory=set)
+    """Minutes since 1970 in which exchanges began that have changed."""
+    absorbed: set[str] = field(default_factory=set)
+    """Generations that are written anew."""
+
+    def of_node(self, numbers: dict[str, int]) -> Column:
+        """A number of each node, for rows that have a column ``node``; 0 for others."""
+        chosen = F.lit(0).cast("bigint")
+        for node, number in numbers.items():
+            chosen = F.when(F.col("node") == node, F.lit(number).cast("bigint")).otherwise(chosen)
+        return chosen
+
+    def done(self) -> None:
+        """Forget what was remembered."""
+        for frame in self.remembered:
+            frame.unpersist()
+
+
+def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Part]) -> Work:
+    """Look at what is new, and find what it touches."""
+    census = take_census(parts, state.nodes)
+    damaged = {*state.damaged, *census.damaged}
+    horizons = dict(state.horizons)
+    for node, found in census.nodes.items():
+        if found.horizon_ns is not None:
+            horizons[node] = max(horizons.get(node, 0), found.horizon_ns)
+    touched = _touched(state, census, horizons)
+    new = read_parts(spark, journal, parts, damaged=damaged)
+    remembered = []
+    if census.rows <= _CACHED:
+        new = new.persist()
+        remembered.append(new)
+    again = spark.createDataFrame(touched.table())
+    rows = new
+    if earlier := _earlier(journal, state, touched):
+        history = read_parts(spark, journal, earlier, damaged=damaged)
+        kept = history.join(F.broadcast(again), ["node", "exchange"], "left_semi").persist()
+        remembered.append(kept)
+        rows = new.unionByName(kept.select(*new.columns))
+    known = _known_links(state)
+    return Work(
+        spark=spark,
+        journal=journal,
+        state=state,
+        parts=parts,
+        census=census,
+        touched=touched,
+        horizons=horizons,
+        new=new,
+        rows=rows,
+        remembered=remembered,
+        all_links=pa.concat_tables([known, census.links_table()]),
+        links=spark.createDataFrame(_links(known, census, touched)),
+        again=again.select("node", F.lower(F.hex("exchange")).alias("exchange")),
+    )
+
+
+def index_of(place: Path, generation: str) -> Path:
+    """The index of a generation in a snapshot."""
+    return place / "state" / "index" / f"{generation}.npy"
+
+
+def _touched(state: State, census: Census, horizons: dict[str, int]) -> Touched:
+    if state.snapshot is None:
+        return Touched()
+    hot = [state.snapshot / "exchanges" / path for path in state.paths("exchanges", {HOT})]
+    indexes = [index_of(state.snapshot, generation) for generation in state.generations]
+    return find_touched(census, hot=read_hot(hot), indexes=indexes, before=state.horizons, horizons=horizons)
+
+
+def _earlier(journal: Path, state: State, touched: Touched) -> list[Part]:
+    """Parts of the journal, up to where the last step came, that hold rows of what is touched."""
+    return [
+        part
+        for node, spans in touched.spans.items()
+        for first, last in spans
+        for part in snapshot(
+            journal, after={node: first - 1}, upto={node: min(last, state.nodes.get(node, 0))}
+        )
+    ]
+
+
+def _known_links(state: State) -> pa.Table:
+    if state.snapshot is None:
+        return LINK_SCHEMA.empty_table()
+    return pq.ParquetFile(state.snapshot / "state" / LINKS).read()
+
+
+def _links(known: pa.Table, census: Census, touched: Touched) -> pa.Table:
+    """Events of all links that this step has to do with."""
+    if not touched.generations:  # else links may matter that only the tables name
+        wanted = {node: set(found.links) for node, found in census.nodes.items()}
+        for node, links in touched.links.items():
+            wanted.setdefault(node, set()).update(links)
+        known = link_rows(known, wanted)
+    return pa.concat_tables([known, census.links_table()])
