@@ -15,7 +15,7 @@ from framehub.journal.generate import generate
 from framehub.journal.record import ROW_SCHEMA, to_batch
 from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
 from framehub.pipeline import session
-from framehub.pipeline.schemas import journal_schema
+from framehub.pipeline.schemas import TABLES, journal_schema
 
 NOON_NS = 1_780_000_000_000_000_000
 LINK = bytes.fromhex("00000000000000a1")
@@ -151,10 +151,9 @@ def tables_of() -> Callable[[Path], dict[str, Any]]:
         import pyarrow.dataset as ds
 
         tables = {}
-        for path in sorted(directory.iterdir()):
-            if path.is_dir():
-                rows = ds.dataset(path, format="parquet", partitioning="hive").to_table().to_pylist()
-                tables[path.name] = sorted(map(repr, rows))
+        for name in TABLES:
+            rows = ds.dataset(directory / name, format="parquet", partitioning="hive").to_table().to_pylist()
+            tables[name] = sorted(map(repr, rows))
         return tables
 
     return read

@@ -57,9 +57,8 @@ def test_the_command_shows_evidence_and_fails(spark: SparkSession, faulty: Path)
 
 def test_rules_are_listed_and_a_wrong_one_is_told(tmp_path: Path) -> None:
     generate(tmp_path / "journal", frames=300, seed=6)
-    listed = CliRunner().invoke(
-        framehub, ["pipeline", "audit", str(tmp_path / "journal"), "--rules", "--json"]
-    )
+    command = ["pipeline", "audit", str(tmp_path / "journal")]
+    listed = CliRunner().invoke(framehub, [*command, "--rules", "--json"])
     assert len(json.loads(listed.stdout)) == len(RULES) > 25
     wrong = CliRunner().invoke(framehub, [*command, "--rule", "mfp-x"])
     assert wrong.exit_code == 2

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, lit
 
 from framehub.pipeline.draft import HOT, MANY, Draft, Kept, load_files, read_files, small_ones
 from framehub.pipeline.schemas import TABLES, shape
@@ -20,10 +21,8 @@ def test_what_is_written_is_taken_over_and_read_again(spark: SparkSession, tmp_p
         [(opened.date(), opened, "x")], "date date, opened timestamp, exchange string"
     )
     columns = [
-        F.col(field.name)
-        if field.name in rows.columns
-        else F.lit(None).cast(field.dataType).alias(field.name)
-        for field in TABLES["exchanges"]
+        col(name) if name in rows.columns else lit(None).cast(kind).alias(name)
+        for name, kind in shape(TABLES["exchanges"])
     ]
     staged = draft.write("exchanges", rows.select(*columns), rows=1)
     (taken,) = draft.adopt("exchanges", staged, "g000007")

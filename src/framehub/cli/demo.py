@@ -1,7 +1,7 @@
 """``framehub demo``: a gateway, a worker, some traffic, the pipeline, and what came of it.
 
-The gateway keeps its rules, so an audit of it has nothing to show. A second node's journal is made up beside it,
-with known faults: the audit must find these, and nothing else.
+The gateway keeps its rules, so an audit of it has nothing to show. A second node's journal is made up
+beside it, with known faults: the audit must find these, and nothing else.
 """
 
 import asyncio

@@ -311,7 +311,7 @@ def shape(schema: StructType) -> list[tuple[str, str]]:
 
 
 def check(name: str, table: DataFrame) -> DataFrame:
-    """Hand the table back if it has the columns that are promised for it, with their comments.
+    """Hand the table back if it has the columns that are promised for it.
 
     Raises:
         PipelineError: it does not; the text names the first difference.
@@ -322,7 +322,18 @@ def check(name: str, table: DataFrame) -> DataFrame:
             raise PipelineError(f"table {name}: column {expected} expected, {found} made")
     if len(want) != len(got):
         raise PipelineError(f"table {name}: {len(want)} columns expected, {len(got)} made")
-    return table.to(TABLES[name])
+    return table
+
+
+def described() -> dict[str, list[dict[str, str]]]:
+    """Every column of every table, with what it means: a manifest has this for readers without us."""
+    return {
+        name: [
+            {"name": field.name, "type": field.dataType.simpleString(), "comment": field.metadata["comment"]}
+            for field in schema
+        ]
+        for name, schema in TABLES.items()
+    }
 
 
 _SUMMARIES: Final = {

@@ -8,6 +8,7 @@ from framehub.errors import PipelineError
 from framehub.journal.reader import nodes as nodes_of
 from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.draft import HOT, Files, load_files
+from framehub.pipeline.stages.rules import RULES
 
 FORMAT: Final = 1
 """Of snapshots; tables of another format are made anew."""
@@ -100,6 +101,8 @@ def manifest_of(journal: Path, state: State, *, seconds: float) -> dict[str, Any
         "rows": state.rows,
         "damage": state.damage,
         "seconds": round(seconds, 3),
+        "rules": {rule.name: rule.sentence for rule in RULES},
+        "columns": schemas.described(),
         "state": {
             "last_rows": state.last_rows,
             "horizons": state.horizons,
