@@ -6,7 +6,9 @@ tables as one. ``run`` and ``follow`` are both made of steps.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +19,7 @@ from framehub.journal.reader import Part, positions
 from framehub.pipeline import snapshots
 from framehub.pipeline.draft import Draft
 from framehub.pipeline.state import State, check_same_journal, manifest_of
-from framehub.pipeline.work import LINKS, Work, prepare
+from framehub.pipeline.work import LINKS, SMALL, Work, prepare
 from framehub.pipeline.writers import (
     write_exchanges,
     write_files,
@@ -36,11 +38,21 @@ Progress = Callable[[str, float], None]
 # What each costs, roughly: the share of a step that progress shows.
 WRITERS: Final = {
     "frames": (write_frames, 0.15),
-    "messages": (write_messages, 0.25),
+    "messages": (write_messages, 0.20),
     "exchanges": (write_exchanges, 0.15),
-    "files": (write_files, 0.15),
+    "files": (write_files, 0.20),
     "violations": (write_violations, 0.25),
     "metrics": (write_metrics, 0.03),
+}
+TOGETHER: Final = (("violations",), ("exchanges", "files", "metrics"), ("messages", "frames"))
+"""Of a small step: what can be written at the same time, each in order."""
+
+# A plan that sees few rows costs more to compile than to run, and more to adapt than to get wrong.
+FOR_FEW_ROWS: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
 
 
@@ -53,15 +65,16 @@ def step(
     draft = Draft(spark, snapshots.begin(out), state.commit + 1)
     try:
         progress("reading what is new", 0.0)
-        work = prepare(spark, journal, state, parts)
-        try:
-            done = 0.02
-            for name, (write, share) in WRITERS.items():
-                progress(f"writing {name}", done)
-                write(work, draft)
-                done += share
-        finally:
-            work.done()
+        with _tuned(spark, small=sum(part.rows for part in parts) <= SMALL) as small:
+            work = prepare(spark, journal, state, parts)
+            try:
+                if small:
+                    progress("writing tables", 0.05)
+                    _write_together(work, draft)
+                else:
+                    _write_in_turn(work, draft, progress)
+            finally:
+                work.done()
         draft.fill_empty()
         reached = _reached(work, draft, salts)
         pq.write_table(work.all_links, _made(draft.target / "state") / LINKS)
@@ -71,6 +84,40 @@ def step(
         raise
     progress("replaced the tables", 1.0)
     return reached
+
+
+@contextmanager
+def _tuned(spark: SparkSession, *, small: bool) -> Iterator[bool]:
+    """The session's settings for a step of this size."""
+    if not small:
+        yield False
+        return
+    before = {name: spark.conf.get(name) for name in FOR_FEW_ROWS}
+    for name, value in FOR_FEW_ROWS.items():
+        spark.conf.set(name, value)
+    try:
+        yield True
+    finally:
+        for name, usual in before.items():
+            spark.conf.set(name, usual or "")
+
+
+def _write_in_turn(work: Work, draft: Draft, progress: Progress) -> None:
+    done = 0.02
+    for name, (write, share) in WRITERS.items():
+        progress(f"writing {name}", done)
+        write(work, draft)
+        done += share
+
+
+def _write_together(work: Work, draft: Draft) -> None:
+    def write(names: Sequence[str]) -> None:
+        for name in names:
+            WRITERS[name][0](work, draft)
+
+    with ThreadPoolExecutor(len(TOGETHER)) as pool:
+        for done in [pool.submit(write, names) for names in TOGETHER]:
+            done.result()
 
 
 def _made(directory: Path) -> Path:

@@ -18,7 +18,7 @@ from framehub.pipeline.state import State
 from framehub.pipeline.touched import Touched, find_touched, read_hot
 
 LINKS: Final = "links.parquet"
-_CACHED: Final = 300_000
+SMALL: Final = 100_000
 """So many new rows are read once and remembered; more are read again by each table."""
 
 
@@ -77,7 +77,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
     touched = _touched(state, census, horizons)
     new = read_parts(spark, journal, parts, damaged=damaged)
     remembered = []
-    if census.rows <= _CACHED:
+    if census.rows <= SMALL:
         new = new.persist()
         remembered.append(new)
     again = spark.createDataFrame(touched.table())
