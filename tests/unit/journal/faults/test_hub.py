@@ -153,13 +153,13 @@ def test_the_rule_is_broken_where_it_is_said(rule: str, seed: int) -> None:
     assert len({row["exchange"] for row in told.rows} - {None}) == 1
 
 
-@pytest.mark.parametrize("rule", set(FAULTS) - {"hub-lost", "hub-dead-stream"})
+@pytest.mark.parametrize("rule", sorted(set(FAULTS) - {"hub-lost", "hub-dead-stream"}))
 def test_what_a_service_says_reaches_the_client(rule: str) -> None:
     told = alone(rule, 1)
     assert len(side(told, "service", "in", *DATA)) == len(side(told, "client", "out", *DATA))
 
 
-@pytest.mark.parametrize("rule", set(FAULTS) - {"hub-foreign-client", "hub-foreign-service"})
+@pytest.mark.parametrize("rule", sorted(set(FAULTS) - {"hub-foreign-client", "hub-foreign-service"}))
 def test_a_stream_keeps_to_its_two_links(rule: str) -> None:
     told = alone(rule, 1)
     links = {(row["link"], row["ref"] is None) for row in told.rows if row["exchange"]}
