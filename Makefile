@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos pipeline-kills cluster docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -45,6 +45,12 @@ attacks: setup-dev ## throw everything in tests/attacks as often as it says; tak
 
 chaos: setup-dev ## kill -9 of workers, the proxy and clients, 100 of each; ARGS="--kills 10 proxy mixed"
 	@$(bin)/python -m tests.chaos.rpc $(ARGS)
+
+pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARGS="--kills 30 --seed 2"
+	@$(bin)/python -m tests.chaos.pipeline $(ARGS)
+
+cluster: setup-dev ## a run on a standalone Spark master with two workers on this machine
+	@$(bin)/python -m tests.cluster $(ARGS)
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

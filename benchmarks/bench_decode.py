@@ -59,10 +59,10 @@ KINDS = {
 }
 
 
-def sealed_journal(place: Path) -> list[Part]:
-    """A journal of ``FRAMES`` rows at ``place``, made if there is none."""
+def sealed_journal(place: Path, frames: int = FRAMES) -> list[Part]:
+    """A journal of so many rows at ``place``, made if there is none."""
     if not place.exists():
-        generate(place, frames=FRAMES)
+        generate(place, frames=frames)
         for part in snapshot(place):
             if part.kind == "blocks":
                 seal(Path(part.file), node=part.node, salt=part.salt)

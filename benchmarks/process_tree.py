@@ -1,4 +1,4 @@
-"""CPU time of this process and all that it started, threads and those that have ended included."""
+"""CPU time and memory of this process and all that it started; of time, that of those that have ended too."""
 
 import os
 from pathlib import Path
@@ -18,20 +18,36 @@ class ProcessTree:
 
     def cpu_seconds(self) -> float:
         """User and system time so far."""
-        parents: dict[int, int] = {}
-        ticks: dict[int, tuple[int, int]] = {}
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                except OSError:  # it has just ended
-                    continue
-                parents[int(entry.name)] = int(fields[1])
-                ticks[int(entry.name)] = int(fields[19]), int(fields[11]) + int(fields[12])
-        ours = {os.getpid()}
-        while more := {process for process, parent in parents.items() if parent in ours} - ours:
-            ours |= more
-        for process in ours:
-            begun, used = ticks[process]
+        for process, (begun, used) in _ours().items():
             self._seen[process, begun] = used
         return sum(self._seen.values()) / _TICKS
+
+    def memory(self) -> int:
+        """Bytes that all of them but this one hold now; what two share counts half for each."""
+        total = 0
+        for process in _ours():
+            if process != os.getpid():
+                try:
+                    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+                except OSError:
+                    continue
+                total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+        return total
+
+
+def _ours() -> dict[int, tuple[int, int]]:
+    """When each began, and the time that it has used, in ticks."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, tuple[int, int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has just ended
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            ticks[int(entry.name)] = int(fields[19]), int(fields[11]) + int(fields[12])
+    ours = {os.getpid()}
+    while more := {process for process, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return {process: ticks[process] for process in ours}

@@ -15,6 +15,7 @@ def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: 
     assert done.returncode == 0, done.stderr
     for word in ("timeout", "aborted", "disconnected", "error", "ok", "chat", "report.build", "math.divide"):
         assert word in done.stdout
+    assert "the audit: 52 faults injected, 52 found, 0 false; 0 in the gateway's own journal" in done.stdout
     assert "Traceback" not in done.stderr
     assert (tmp_path / "d" / "tables" / "report.html").stat().st_size > 100_000
 

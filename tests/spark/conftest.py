@@ -16,6 +16,7 @@ from framehub.journal.record import ROW_SCHEMA, to_batch
 from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
 from framehub.pipeline import session
 from framehub.pipeline.schemas import TABLES, journal_schema
+from framehub.pipeline.step import FOR_FEW_ROWS
 
 NOON_NS = 1_780_000_000_000_000_000
 LINK = bytes.fromhex("00000000000000a1")
@@ -35,6 +36,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         }
         running = session("local[2]", "tests", log=tmp_path_factory.mktemp("spark") / "log", conf=conf)
+        # Nor long enough for a compiled one; ``newSession`` has what users have.
+        for name, value in FOR_FEW_ROWS.items():
+            running.conf.set(name, value)
         yield running
         running.stop()
 

@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, lit
 
-from framehub.pipeline.draft import HOT, MANY, Draft, Kept, load_files, read_files, small_ones
+from framehub.pipeline.draft import HOT, MANY, Draft, Kept, frame_of, load_files, read_files, small_ones
 from framehub.pipeline.schemas import TABLES, shape
 
 pytestmark = pytest.mark.spark
@@ -61,3 +62,10 @@ def test_many_small_files_are_worth_putting_together() -> None:
 def test_a_manifest_tells_of_files() -> None:
     told = {"rows": 1, "generation": "g1", "first_us": None, "last_us": None}
     assert load_files({"files": {"frames": {"a": told}}}) == {"frames": {"a": Kept(rows=1, generation="g1")}}
+
+
+def test_a_table_of_many_pieces_comes_whole(spark: SparkSession) -> None:
+    some = pa.table({"x": [1, 2]})
+    nothing = some.schema.empty_table()
+    pieces = pa.concat_tables([nothing, nothing, some, nothing, some])
+    assert [row["x"] for row in frame_of(spark, pieces).collect()] == [1, 2, 1, 2]

@@ -160,7 +160,7 @@ def test_the_command_prints_one_object(spark: SparkSession, journal: Path, tmp_p
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert set(told["rows"]) == set(TABLES)
-    assert "writing exchanges" in done.stderr
+    assert "writing tables" in done.stderr
     # The session of this suite was used, and is not ours to stop.
     assert spark.range(1).count() == 1
 

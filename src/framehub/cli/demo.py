@@ -240,7 +240,7 @@ def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> N
         f"{program} story {links.functions}:2 {where}",
         f"{program} story {links.endpoints}:2 {where}",
         f"{program} journal cat {shlex.quote(str(journal))} --limit 20",
-        f"{program} journal check {shlex.quote(str(journal))}",
+        f"{program} journal check {shlex.quote(str(journal / 'demo'))}",
         f"{program} pipeline audit {shlex.quote(str(journal))}",
         f"{program} pipeline explore {shlex.quote(str(tables))} {shlex.quote(ASKED)}",
         f"{program} pipeline files {shlex.quote(str(tables))}",

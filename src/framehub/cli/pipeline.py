@@ -34,6 +34,14 @@ _CONF = click.option(
     metavar="NAME=VALUE",
     help="A setting of Spark, such as spark.executor.memory=4g; may be given again.",
 )
+_STEP_ROWS = click.option(
+    "--step-rows",
+    type=click.IntRange(min=1),
+    default=2_000_000,
+    show_default=True,
+    metavar="N",
+    help="Rows of the journal taken in at a time, at most: fewer need less memory and disk.",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object, or one per line.")
 
 
@@ -47,10 +55,17 @@ def pipeline() -> None:
 @_OUT
 @_MASTER
 @_CONF
+@_STEP_ROWS
 @click.option("--fresh", is_flag=True, help="Make all tables anew, from the journal's first row.")
 @_JSON
 def run(
-    journal: Path, out: Path, master: str | None, settings: tuple[str, ...], fresh: bool, as_json: bool
+    journal: Path,
+    out: Path,
+    master: str | None,
+    settings: tuple[str, ...],
+    step_rows: int,
+    fresh: bool,
+    as_json: bool,
 ) -> None:
     """Take in what JOURNAL has now; OUT/current has the tables when all are whole.
 
@@ -64,7 +79,13 @@ def run(
 
     with Steps(Console(stderr=True, highlight=False)) as steps:
         result = make_tables(
-            journal, out, master=master, conf=_conf(settings), fresh=fresh, progress=steps.tell
+            journal,
+            out,
+            master=master,
+            conf=_conf(settings),
+            fresh=fresh,
+            step_rows=step_rows,
+            progress=steps.tell,
         )
     _warn(result.damage)
     if as_json:
@@ -80,6 +101,7 @@ def run(
 @_OUT
 @_MASTER
 @_CONF
+@_STEP_ROWS
 @click.option("--every", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="SECONDS",
               help="Time between two sets of tables, at least.")  # fmt: skip
 @click.option("--idle", type=click.FloatRange(min=0), metavar="SECONDS",
@@ -90,6 +112,7 @@ def follow(
     out: Path,
     master: str | None,
     settings: tuple[str, ...],
+    step_rows: int,
     every: float,
     idle: float | None,
     as_json: bool,
@@ -119,6 +142,7 @@ def follow(
             conf=_conf(settings),
             every=every,
             idle=idle,
+            step_rows=step_rows,
             committed=committed,
             progress=lambda what, _done, total: None if total else console.print(what),
         )

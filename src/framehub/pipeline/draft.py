@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
@@ -112,6 +113,14 @@ def read_files(spark: SparkSession, name: str, source: Path, paths: Iterable[str
         return spark.createDataFrame([], schema)
     rows = spark.read.option("basePath", f"file://{place}").schema(schema).parquet(*files)
     return rows.select(*schema.names)
+
+
+def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A table in memory, for Spark.
+
+    In one piece: of pieces that begin with two empty ones, ``createDataFrame`` takes none at all.
+    """
+    return spark.createDataFrame(table.combine_chunks())
 
 
 def small_ones(files: Files) -> Files:

@@ -150,6 +150,8 @@ def _settings(master: str, app: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        # Else every column that a plan names costs three calls to the JVM, to tell the line that named it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.driver.memory": f"{heap_bytes() // _MIB}m",
         # Without it a session leaves spark-warehouse/ where the user stands.
         "spark.sql.warehouse.dir": f"/tmp/framehub-warehouse-{os.getuid()}",  # noqa: S108  (never written)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from framehub.journal.reader import Part, snapshot
 from framehub.pipeline.census import LINK_SCHEMA, Census, link_rows, take_census
-from framehub.pipeline.draft import HOT
+from framehub.pipeline.draft import HOT, frame_of
 from framehub.pipeline.journal import read_parts
 from framehub.pipeline.state import State
 from framehub.pipeline.touched import Touched, find_touched, read_hot
@@ -80,7 +80,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
     if census.rows <= SMALL:
         new = new.persist()
         remembered.append(new)
-    again = spark.createDataFrame(touched.table())
+    again = frame_of(spark, touched.table())
     rows = new
     if earlier := _earlier(journal, state, touched):
         history = read_parts(spark, journal, earlier, damaged=damaged)
@@ -100,7 +100,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         rows=rows,
         remembered=remembered,
         all_links=pa.concat_tables([known, census.links_table()]),
-        links=spark.createDataFrame(_links(known, census, touched)),
+        links=frame_of(spark, _links(known, census, touched)),
         again=again.select("node", F.lower(F.hex("exchange")).alias("exchange")),
     )
 

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from framehub.pipeline import schemas, snapshots
-from framehub.pipeline.draft import HOT, Draft, Files, read_files, small_ones
+from framehub.pipeline.draft import HOT, Draft, Files, frame_of, read_files, small_ones
 from framehub.pipeline.index import write_index
 from framehub.pipeline.source import read_unsound
 from framehub.pipeline.stages.exchanges import exchanges
@@ -134,7 +134,7 @@ def _ids(written: Sequence[Path]) -> pa.Table:
 def write_files(work: Work, draft: Draft) -> None:
     """Make those of touched exchanges anew, in the generations of their exchanges."""
     table = schemas.check("files", files(work.rows)).unionByName(_survivors(work, "files"))
-    hot = work.spark.createDataFrame(work.hot_ids).withColumn("hot", F.lit(True))
+    hot = frame_of(work.spark, work.hot_ids).withColumn("hot", F.lit(True))
     marked = table.join(F.broadcast(hot), ["node", "exchange"], "left")
     marked = marked.select(*table.columns, F.coalesce("hot", F.lit(False)).alias("hot"))
     rows = work.census.rows // 8 + _count(work.state.files["files"], work.absorbed)
@@ -147,8 +147,8 @@ def write_files(work: Work, draft: Draft) -> None:
 def write_violations(work: Work, draft: Draft) -> None:
     """Write all of them anew: a good journal has none."""
     spark, state = work.spark, work.state
-    horizon = spark.createDataFrame(
-        pa.table({"node": list(work.horizons), "horizon_ns": list(work.horizons.values())})
+    horizon = frame_of(
+        spark, pa.table({"node": list(work.horizons), "horizon_ns": list(work.horizons.values())})
     )
     found = [
         exchange_violations(work.rows, work.links, horizon),
@@ -190,7 +190,7 @@ def _reused(work: Work) -> DataFrame:
         if row["protocol"] == "mfp" and row["kind"] in ("message", "request", "stream")
     ]
     if open_:
-        older = work.spark.createDataFrame(pa.Table.from_pylist(open_))
+        older = frame_of(work.spark, pa.Table.from_pylist(open_))
         alive = alive.unionByName(older, allowMissingColumns=True)
     return reused_ids(alive).where(F.element_at("evidence", -1) > work.of_node(work.state.nodes))
 
@@ -202,16 +202,17 @@ def _with_the_last(work: Work) -> DataFrame:
     if not last:
         return new
     before = pa.table({"node": list(last), "seq": list(last.values())})
-    return new.unionByName(work.spark.createDataFrame(before), allowMissingColumns=True)
+    return new.unionByName(frame_of(work.spark, before), allowMissingColumns=True)
 
 
 def write_metrics(work: Work, draft: Draft) -> None:
     """Count again the minutes in which exchanges changed; other minutes stay."""
     spark, state = work.spark, work.state
-    minutes = spark.createDataFrame(
+    minutes = frame_of(
+        spark,
         pa.table(
             {"minute": pa.array([n * _MINUTE_US for n in sorted(work.minutes)], pa.timestamp("us", "UTC"))}
-        )
+        ),
     )
     holding = [
         path for path, told in draft.files["exchanges"].items() if _holds(told.first_us, told.last_us, work)

@@ -45,6 +45,8 @@ def _gather(rows: DataFrame) -> DataFrame:
     asks, gives = (kind == "query") & incoming, (kind == "query") & ~incoming
     answers = kind.isin(*ANSWERS)
     told, busy = answers & ~incoming, F.coalesce(F.col("error") == ErrorCode.BUSY, F.lit(False))
+    acked = (kind == "query_received") & ~incoming
+    at_client = told | acked | (kind.isin("query", "response_received", "cancel") & incoming)
     return gather(
         rows,
         first(asks, "link", "user", "parent", "endpoint").alias("open"),
@@ -55,7 +57,8 @@ def _gather(rows: DataFrame) -> DataFrame:
         last(gives, "link").alias("given"),
         first(answers & incoming).alias("worked"),
         F.count_if(gives).alias("dispatches"),
-        (F.count_if((kind == "query_received") & ~incoming) > 0).alias("acked"),
+        (F.count_if(acked) > 0).alias("acked"),
+        F.min_by("link", F.when(at_client, F.col("seq"))).alias("client"),
         F.max("endpoint").alias("endpoint"),
     )
 
@@ -74,7 +77,7 @@ def _judge(gathered: DataFrame) -> DataFrame:
         .otherwise("error")
     )
     return (
-        gathered.withColumn("link", F.coalesce("open.link", "link"))
+        gathered.withColumn("link", F.coalesce("open.link", "client"))
         .withColumn("answer", answer)
         .withColumn("verdict", F.when(gave_up, F.col("cancelled")).otherwise(F.col("answer")))
         .withColumn("answer", F.when(F.col("verdict.kind") != "cancel", F.col("answer")))

@@ -1,0 +1,1 @@
+LEFT_OUT = ("raw-unlawful", "raw-checksum", "raw-differs")
