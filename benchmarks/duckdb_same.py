@@ -1,9 +1,10 @@
-"""Whether the tables that DuckDB made are those that the pipeline made; ``peers/duckdb_tables.py`` makes them.
+"""Whether the tables that ``peers/duckdb_tables.py`` made are those that the pipeline made.
 
     python -m benchmarks.duckdb_same OUT/current THEIRS
 
-Compared are all rows and all columns but ``messages.data``, which is a VARIANT in ours and text in theirs; the
-same value is in ``json``. JSON is compared as what it says: a VARIANT forgets the order of an object's names.
+Compared are all rows and all columns but ``messages.data``, which is a VARIANT in ours and text in theirs;
+the same value is in ``json``. JSON is compared as what it says: a VARIANT forgets the order of an object's
+names.
 """
 
 import json

@@ -4,6 +4,10 @@ Rows of an exchange are gathered by one aggregation for each protocol: the few t
 counts. What became of it is then read off these.
 """
 
+MACROS = """
+CREATE MACRO short(r) AS
+    struct_pack(seq := r.seq, time_ns := r.time_ns, mono_ns := r.mono_ns, direction := r.direction);
+"""
 MOMENT = "seq := seq, time_ns := time_ns, mono_ns := mono_ns, direction := direction"
 
 
@@ -89,8 +93,10 @@ WITH rows AS (
         coalesce(open.kind IN ('message', 'service'), false) AS one_way,
         open.kind = 'service' OR open.head & 8 <> 0 AS wants_ack,
         open.kind = 'message' AND open.head & 6 IN (2, 4) AS spans_frames,
-        one_way AND (NOT wants_ack OR ack IS NOT NULL) AND (NOT spans_frames OR final IS NOT NULL) AS complete,
-        CASE WHEN one_way THEN coalesce(abort, CASE WHEN NOT complete THEN ending END) ELSE ending END AS verdict
+        one_way AND (NOT wants_ack OR ack IS NOT NULL) AND (NOT spans_frames OR final IS NOT NULL)
+            AS complete,
+        CASE WHEN one_way THEN coalesce(abort, CASE WHEN NOT complete THEN ending END) ELSE ending END
+            AS verdict
     FROM gathered LEFT JOIN link_ends USING (node, link)
 ), judged AS (
     SELECT *,
@@ -243,6 +249,8 @@ WITH rows AS (
 )
 SELECT {_HUB_TABLE} FROM judged
 """
+
+EXCHANGES = f"FROM ({MFP}) UNION ALL FROM ({RPC}) UNION ALL FROM ({HUB})"
 
 OUTCOMES = ("ok", "error", "timeout", "aborted", "unknown", "disconnected", "open")
 _EDGES = ", ".join(repr(round(10 ** (place / 20), 3)) for place in range(181))

@@ -6,7 +6,8 @@ These read the bytes that were recorded: the view ``recorded`` is the journal wi
 MACROS = """
 CREATE MACRO u32(bytes, place) AS bytes[place + 1:place + 4]::BIT::UINTEGER::BIGINT;
 CREATE MACRO payload_of(raw, recorded, place, size) AS
-    CASE WHEN recorded = 'full' AND octet_length(raw) >= place::BIGINT + size THEN raw[place + 1:place + size] END;
+    CASE WHEN recorded = 'full' AND octet_length(raw) >= place::BIGINT + size
+        THEN raw[place + 1:place + size] END;
 CREATE MACRO as_names(filemap) AS coalesce(
     CASE WHEN json_type(filemap) = 'ARRAY' THEN list_transform(json_extract(filemap, '$[*]'), lambda e:
         struct_pack(key := TRY_CAST(json_extract_string(e, '$[0]') AS BIGINT),
@@ -22,27 +23,30 @@ CREATE MACRO as_set(raw, map_at, entries, names) AS list_transform(range(entries
 """
 
 _TABLE = """
-    node, seq, moment(time_ns) AS time, day(time_ns) AS date, hexadecimal(link) AS link, "user", protocol, kind,
-    direction, endpoint, service, "function", {coder} AS coder, data::VARCHAR AS data, data::VARCHAR AS json,
+    node, seq, moment(time_ns) AS time, day(time_ns) AS date, hexadecimal(link) AS link, "user", protocol,
+    kind, direction, endpoint, service, "function", {coder} AS coder, data::VARCHAR AS data,
+    data::VARCHAR AS json,
     ({error})::VARCHAR AS error, {files} AS files, hexadecimal(exchange) AS exchange,
     hexadecimal(parent) AS parent, {readable} AS readable"""
 
 
 def _envelopes(condition: str) -> str:
-    """MFP frames with what is in their payload: ``readable``, ``parts`` and ``names``, and ``map_at``: their map."""
+    """MFP frames with what is in them: ``readable``, ``parts``, ``names``; ``map_at``: where their map is."""
     return f"""
-    SELECT *, CASE WHEN readable THEN as_names(parts[4]) ELSE [] END AS names FROM (
-        SELECT *, CASE WHEN payload IS NOT NULL THEN
-            coalesce(json_type(parts[1]) = 'VARCHAR' AND json_extract_string(parts[1], '$') = endpoint, false)
-            END AS readable
-        FROM (
-            SELECT *, json_extract(TRY_CAST(TRY(decode(payload)) AS JSON),
-                ['$.endpoint', '$.data', '$.error', '$.filemap']) AS parts
-            FROM (
-                SELECT *, payload_of(raw, recorded, payload_at, payload_bytes) AS payload,
-                    if(kind = 'response', 13, 9) + 4 * (head & 1) + coalesce(payload_bytes, 0)::BIGINT AS map_at
-                FROM recorded
-                WHERE protocol = 'mfp' AND kind IN ('message', 'request', 'response') AND ({condition}))))"""
+SELECT *, CASE WHEN readable THEN as_names(parts[4]) ELSE [] END AS names
+FROM (
+SELECT *, CASE WHEN payload IS NOT NULL THEN
+    coalesce(json_type(parts[1]) = 'VARCHAR' AND json_extract_string(parts[1], '$') = endpoint, false)
+    END AS readable
+FROM (
+SELECT *, json_extract(TRY_CAST(TRY(decode(payload)) AS JSON),
+    ['$.endpoint', '$.data', '$.error', '$.filemap']) AS parts
+FROM (
+SELECT *, payload_of(raw, recorded, payload_at, payload_bytes) AS payload,
+    if(kind = 'response', 13, 9) + 4 * (head & 1) + coalesce(payload_bytes, 0)::BIGINT AS map_at
+FROM recorded
+WHERE protocol = 'mfp' AND kind IN ('message', 'request', 'response') AND ({condition})
+)))"""
 
 
 _HAS_MAP = "recorded = 'full' AND files > 0 AND head & 6 = 6 AND map_at + files * 8 <= octet_length(raw)"
@@ -62,29 +66,33 @@ FROM (SELECT *, CASE WHEN readable THEN parts[2] END AS data FROM ({_envelopes("
 
 
 def _calls(condition: str) -> str:
-    """Arguments and results with what is in them: ``text``, ``document``, ``parts``, ``names``; of blocks the
-    ``entries`` of their map, and ``map_at``, where it is.
+    """Arguments and results with what is in them: ``text``, ``document``, ``parts``, ``names``.
+
+    Of blocks also ``entries`` of their map, and ``map_at``, where it is.
     """
     return f"""
-    SELECT *, as_names(CASE WHEN is_envelope THEN parts[3] END) AS names, payload_at + 8 + size AS map_at FROM (
-        SELECT *, coder = 'envelope' AND coalesce(json_type(parts[1]) = 'VARCHAR', false) AS is_envelope FROM (
-            SELECT *, CASE WHEN coder = 'envelope'
-                THEN json_extract(document, ['$.endpoint', '$.data', '$.filemap']) END AS parts
-            FROM (
-                SELECT *, CASE WHEN coder IN ('envelope', 'json') THEN TRY_CAST(text AS JSON) END AS document FROM (
-                    SELECT *, TRY(decode(CASE WHEN coder = 'envelope' THEN payload[9:8 + size] ELSE payload END))
-                        AS text
-                    FROM (
-                        SELECT *, CASE WHEN fits THEN u32(payload, 0) END AS size,
-                            CASE WHEN fits THEN u32(payload, 4) // 8 END AS entries
-                        FROM (
-                            SELECT *, CASE WHEN coder = 'envelope' AND octet_length(payload) >= 8 THEN
-                                u32(payload, 0) + u32(payload, 4) + 8 <= payload_bytes
-                                AND u32(payload, 4) % 8 = 0 AND u32(payload, 4) <= 8192 END AS fits
-                            FROM (
-                                SELECT *, payload_of(raw, recorded, payload_at, payload_bytes) AS payload
-                                FROM recorded
-                                WHERE protocol = 'rpc' AND payload_bytes IS NOT NULL AND ({condition}))))))))"""
+SELECT *, as_names(CASE WHEN is_envelope THEN parts[3] END) AS names, payload_at + 8 + size AS map_at
+FROM (
+SELECT *, coder = 'envelope' AND coalesce(json_type(parts[1]) = 'VARCHAR', false) AS is_envelope
+FROM (
+SELECT *, CASE WHEN coder = 'envelope'
+    THEN json_extract(document, ['$.endpoint', '$.data', '$.filemap']) END AS parts
+FROM (
+SELECT *, CASE WHEN coder IN ('envelope', 'json') THEN TRY_CAST(text AS JSON) END AS document
+FROM (
+SELECT *, TRY(decode(CASE WHEN coder = 'envelope' THEN payload[9:8 + size] ELSE payload END)) AS text
+FROM (
+SELECT *, CASE WHEN fits THEN u32(payload, 0) END AS size,
+    CASE WHEN fits THEN u32(payload, 4) // 8 END AS entries
+FROM (
+SELECT *, CASE WHEN coder = 'envelope' AND octet_length(payload) >= 8 THEN
+    u32(payload, 0) + u32(payload, 4) + 8 <= payload_bytes
+    AND u32(payload, 4) % 8 = 0 AND u32(payload, 4) <= 8192 END AS fits
+FROM (
+SELECT *, payload_of(raw, recorded, payload_at, payload_bytes) AS payload
+FROM recorded
+WHERE protocol = 'rpc' AND payload_bytes IS NOT NULL AND ({condition})
+)))))))"""
 
 
 _RPC_TABLE = _TABLE.format(
@@ -140,7 +148,8 @@ def _attached(opened: str, end: str, slack: int) -> str:
         found.file.key AS key, found.file.name AS name, found.file.type AS type, found.file.bytes AS bytes,
         found.sha256 AS sha256
     FROM (
-        SELECT * EXCLUDE (raw, payload, map_at), unnest(list_transform(as_map(raw, map_at, entries, names[:entries]),
+        SELECT * EXCLUDE (raw, payload, map_at), unnest(list_transform(
+            as_map(raw, map_at, entries, names[:entries]),
             lambda file, place: struct_pack(file := file, sha256 := sha256(
                 raw[body + ends[place] - file.bytes + 1:body + ends[place]])))) AS found
         FROM (
@@ -158,7 +167,8 @@ _WITH_BLOCK = _calls(
     " AND ((kind = 'query' AND direction = 'in') OR (kind = 'result' AND direction = 'out'))"
 )
 _OPENS = "kind = 'message' AND head & 6 IN (2, 4)"
-_SUM = "bytes - (5 + 4 * (head & 1) + coalesce(payload_bytes, 0) + if(head & 6 = 2, 4 + 4 * coalesce(files, 0), 0))"
+_SET_BYTES = "if(head & 6 = 2, 4 + 4 * coalesce(files, 0), 0)"
+_SUM = f"bytes - (5 + 4 * (head & 1) + coalesce(payload_bytes, 0) + {_SET_BYTES})"
 
 FILES = f"""
 WITH openings AS (
@@ -168,7 +178,8 @@ WITH openings AS (
         SELECT node, exchange,
             arg_min(struct_pack(seq := seq, time_ns := time_ns, direction := direction, link := link,
                 "user" := "user", endpoint := endpoint, how := if(head & 6 = 4, 'streamed', 'announced'),
-                sum := CASE WHEN head & 16 <> 0 AND {_SUM} IN (1, 4) THEN {_SUM} END), seq) FILTER ({_OPENS}) AS open,
+                sum := CASE WHEN head & 16 <> 0 AND {_SUM} IN (1, 4) THEN {_SUM} END), seq)
+                FILTER ({_OPENS}) AS open,
             min(seq) FILTER (kind = 'binary' AND direction = 'in') AS last_in,
             min(seq) FILTER (kind = 'binary' AND direction <> 'in') AS last_out,
             min(seq) FILTER (kind = 'service') AS abort
@@ -178,7 +189,8 @@ WITH openings AS (
         GROUP BY node, exchange)
     WHERE open IS NOT NULL
 ), said AS MATERIALIZED (
-    SELECT node, exchange, names, CASE WHEN {_HAS_SET} THEN as_set(raw, map_at, files, names) ELSE [] END AS announced
+    SELECT node, exchange, names,
+        CASE WHEN {_HAS_SET} THEN as_set(raw, map_at, files, names) ELSE [] END AS announced
     FROM ({_envelopes(f"exchange IS NOT NULL AND {_OPENS}")})
 ), named AS (
     SELECT node, exchange, name.key AS key, arg_min(name, place) AS name
@@ -196,18 +208,20 @@ WITH openings AS (
 ), streamed AS (
     SELECT node, exchange, key, any_value(open) AS open, max(seq) AS last_seq, count(*) AS frames,
         sum(greatest(0, until - 13)) AS bytes, any_value(whole) AS complete,
-        CASE WHEN complete AND bool_and(kept) THEN sha256(unhex(string_agg(hex(data), '' ORDER BY seq))) END AS sha256
+        CASE WHEN complete AND bool_and(kept)
+            THEN sha256(unhex(string_agg(hex(data), '' ORDER BY seq))) END AS sha256
     FROM chunks WHERE open.how = 'streamed' GROUP BY node, exchange, key
 ), announced AS (
-    SELECT node, exchange, key, arg_min(struct_pack(seq := seq, time_ns := time_ns, link := link, "user" := "user",
-        bytes := greatest(0, until - 13), sha256 := CASE WHEN kept THEN sha256(data) END), seq) AS came
+    SELECT node, exchange, key, arg_min(struct_pack(seq := seq, time_ns := time_ns, link := link,
+        "user" := "user", bytes := greatest(0, until - 13),
+        sha256 := CASE WHEN kept THEN sha256(data) END), seq) AS came
     FROM chunks WHERE open.how = 'announced' GROUP BY node, exchange, key
 ), wanted AS (
     SELECT DISTINCT node, exchange, unnest(announced).key AS key FROM said
 ), pieces AS (
     SELECT node, exchange, key, open.seq AS seq, last_seq, open.time_ns AS time_ns, open.link AS link,
-        open."user" AS "user", open.direction AS direction, open.endpoint AS endpoint, open.how AS how, bytes, frames,
-        complete, sha256
+        open."user" AS "user", open.direction AS direction, open.endpoint AS endpoint, open.how AS how,
+        bytes, frames, complete, sha256
     FROM streamed
     UNION ALL BY NAME
     SELECT node, exchange, key, coalesce(came.seq, open.seq) AS seq, seq AS last_seq,

@@ -87,6 +87,9 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         kept = history.join(F.broadcast(again), ["node", "exchange"], "left_semi").persist()
         remembered.append(kept)
         rows = new.unionByName(kept.select(*new.columns))
+        if census.rows <= SMALL:  # every plan is planned twice over a union, once over what is remembered
+            rows = rows.persist()
+            remembered.append(rows)
     known = _known_links(state)
     return Work(
         spark=spark,
