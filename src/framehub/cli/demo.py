@@ -79,8 +79,9 @@ def demo(keep: bool, out: Path) -> None:
         injected = _make_up(journal / "made-up")
         say.print(f"{MADE_UP_FRAMES:,} frames with {len(injected)} known faults")
         report = _pipeline(journal, tables, say)
-        _print_results(journal, tables, report, Links(link, calls))
+        exchanges = _print_results(tables)
         _print_audit(tables, injected)
+        _print_next(journal, tables, report, exchanges, Links(link, calls))
         _print_commands(places, report, keep=keep)
         if keep:
             _wait(gateway, say)
@@ -213,8 +214,8 @@ def _print_audit(tables: Path, injected: set[Breach]) -> None:
         click.echo(f"  false: {rule} at {node} {evidence}")
 
 
-def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> None:
-    """What happened, as a table, and what to try next."""
+def _print_results(tables: Path) -> list[dict[str, Any]]:
+    """What happened to the gateway's exchanges, as a table; they themselves."""
     rows = ds.dataset(tables / "current" / "exchanges", format="parquet", partitioning="hive").to_table()
     exchanges: list[dict[str, Any]] = [row for row in rows.to_pylist() if row["node"] == "demo"]
     counts: Counter[tuple[str, str, str]] = Counter()
@@ -230,6 +231,13 @@ def _print_results(journal: Path, tables: Path, report: Path, links: Links) -> N
         cells = [str(counts[endpoint, kind, outcome] or "") for outcome in outcomes]
         table.add_row(endpoint, kind, *cells)
     Console().print(table)
+    return exchanges
+
+
+def _print_next(
+    journal: Path, tables: Path, report: Path, exchanges: list[dict[str, Any]], links: Links
+) -> None:
+    """What to try with the journal and the tables."""
     timed_out = next(row["exchange"] for row in exchanges if row["outcome"] == "timeout")
     program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
     where = f"--journal {shlex.quote(str(journal))} --tables {shlex.quote(str(tables))}"

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import snapshot
 from framehub.pipeline.census import take_census
+from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.journal import read_parts
-from framehub.pipeline.run import reason
 from framehub.pipeline.session import SQL, running, session
 from framehub.pipeline.source import read_unsound
 from framehub.pipeline.stages.violations import recorded_violations
@@ -47,7 +46,7 @@ def audit(
         JournalError: there is no journal, or it cannot be read.
         PipelineError: Java or Spark is missing, or the job failed.
     """
-    path = Path(journal)
+    path = Path(journal).absolute()
     tell = progress or (lambda _what, _done, _total: None)
     parts = snapshot(path)
     own = None
@@ -72,7 +71,7 @@ def audit(
             violations=[row.asDict() for row in order.collect()],
             damage=[str(damage) for damage in census.damages],
         )
-    except PySparkException as exc:
+    except FAILURES as exc:
         raise PipelineError(f"the audit of {path} failed: {reason(exc)}") from exc
     finally:
         if own is not None:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantType
 
 from framehub.errors import PipelineError
 from framehub.pipeline import snapshots
+from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.journal import literal
-from framehub.pipeline.run import reason
 from framehub.pipeline.schemas import TABLES
 from framehub.pipeline.session import SQL, running, session
 
@@ -55,7 +54,7 @@ class Explorer:
         try:
             answer = _plain(self._spark.sql(sql))
             rows = answer.limit(limit + 1).collect()
-        except PySparkException as exc:
+        except FAILURES as exc:
             raise PipelineError(reason(exc)) from exc
         return Answer(answer.columns, [_values(row) for row in rows[:limit]], len(rows) > limit)
 

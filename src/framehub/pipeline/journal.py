@@ -22,7 +22,8 @@ def read_journal(spark: SparkSession, path: str | Path) -> DataFrame:
     Raises:
         JournalError: there is no journal at ``path``.
     """
-    return read_parts(spark, path, snapshot(Path(path)))
+    path = Path(path).absolute()
+    return read_parts(spark, path, snapshot(path))
 
 
 def read_parts(

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import Part, positions, snapshot
 from framehub.pipeline import snapshots
+from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.session import SQL, running, session
 from framehub.pipeline.state import State, load_state
 from framehub.pipeline.step import step
@@ -79,7 +79,7 @@ def run(
         JournalError: there is no journal, or it cannot be read.
         PipelineError: Java or Spark is missing, another run writes to ``out``, or the job failed.
     """
-    journal, out, began = Path(journal), Path(out), time.monotonic()
+    journal, out, began = Path(journal).absolute(), Path(out), time.monotonic()
     progress = progress or _silently
     goal = positions(snapshot(journal))  # a wrong path must not cost a start of Spark
     with _ready(journal, out, spark, master, conf, progress) as using:
@@ -125,7 +125,7 @@ def follow(
         JournalError: there is no journal, or it cannot be read.
         PipelineError: as for ``run``.
     """
-    journal, out, began = Path(journal), Path(out), time.monotonic()
+    journal, out, began = Path(journal).absolute(), Path(out), time.monotonic()
     progress = progress or _silently
     snapshot(journal)
     with _ready(journal, out, spark, master, conf, progress) as using:
@@ -198,7 +198,7 @@ def _ready(
             for name, value in SQL.items():
                 using.conf.set(name, value)
             yield using
-        except PySparkException as exc:
+        except FAILURES as exc:
             raise PipelineError(f"the run over {journal} failed: {reason(exc)}") from exc
         finally:
             if own is not None:
@@ -224,11 +224,3 @@ def _result(journal: Path, state: State, *, new: int, began: float) -> Result:
 
 def _silently(what: str, done: int, total: int) -> None:
     """Tell nobody."""
-
-
-def reason(exc: BaseException) -> str:
-    """The line that says why: under a worker's traceback if there is one, else the first."""
-    lines = [line for line in str(exc).splitlines() if line.strip()]
-    traced = next((number for number, line in enumerate(lines) if line.startswith("Traceback")), -1)
-    said = next((line for line in lines[traced + 1 :] if not line.startswith(" ")), None)
-    return (said or type(exc).__name__).strip()

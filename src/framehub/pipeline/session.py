@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from framehub.errors import PipelineError
 from framehub.pipeline import java
+from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.shipping import ship
 
 SQL: Final = {
@@ -68,7 +67,7 @@ def session(
         if not master.startswith("local["):
             ship(SparkContext._active_spark_context)
         return SparkSession.builder.getOrCreate()
-    except (PySparkException, Py4JError, OSError) as exc:
+    except (*FAILURES, OSError) as exc:
         if (half_started := SparkContext._active_spark_context) is not None:
             half_started.stop()
         raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
@@ -134,12 +133,14 @@ def _prepare_environment(master: str) -> None:
         os.environ["JAVA_HOME"] = str(found.home)
     else:
         os.environ.pop("JAVA_HOME", None)
-    if is_local(master):
-        # Executors must run this very Python, with the packages that it has.
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Here this very Python runs, with the packages that it has; elsewhere whichever was asked for.
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master.startswith("local["):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_local(master):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
 def _settings(master: str, app: str) -> dict[str, str]:
@@ -178,11 +179,7 @@ def heap_bytes() -> int:
 
 
 def _reason(exc: BaseException, log: Path | None) -> str:
-    lines = [line.removeprefix(": ").strip() for line in str(exc).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        del lines[0]  # which of its own methods failed helps nobody
-    said = lines[0] if lines else type(exc).__name__
-    last = _last_line(log)
+    said, last = reason(exc), _last_line(log)
     return f"{said} ({last}; see {log})" if last else said
 
 

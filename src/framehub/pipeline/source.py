@@ -102,7 +102,7 @@ class JournalSource(DataSource):
             raise PipelineError(
                 'give the journal\'s directory: spark.read.format("framehub").load("journal/")'
             )
-        return str(path)
+        return str(Path(path).absolute())  # executors stand elsewhere
 
     def _view(self) -> View | None:
         name = self.options.get("view", "rows")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 import pyarrow.parquet as pq
@@ -69,8 +70,7 @@ def step(
             work = prepare(spark, journal, state, parts)
             try:
                 if small:
-                    progress("writing tables", 0.05)
-                    _write_together(work, draft)
+                    _write_together(work, draft, progress)
                 else:
                     _write_in_turn(work, draft, progress)
             finally:
@@ -110,10 +110,17 @@ def _write_in_turn(work: Work, draft: Draft, progress: Progress) -> None:
         done += share
 
 
-def _write_together(work: Work, draft: Draft) -> None:
+def _write_together(work: Work, draft: Draft, progress: Progress) -> None:
+    progress("writing tables", 0.02)
+    shares, one_at_a_time = [0.02], Lock()
+
     def write(names: Sequence[str]) -> None:
         for name in names:
-            WRITERS[name][0](work, draft)
+            writer, share = WRITERS[name]
+            writer(work, draft)
+            with one_at_a_time:
+                shares.append(share)
+                progress(f"wrote {name}", sum(shares))
 
     with ThreadPoolExecutor(len(TOGETHER)) as pool:
         for done in [pool.submit(write, names) for names in TOGETHER]:
