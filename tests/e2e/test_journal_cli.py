@@ -164,5 +164,14 @@ def test_a_fault_that_is_none_is_a_wrong_option(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_how_often_needs_which(tmp_path: Path) -> None:
+    assert "name them with --faults" in framehub("generate", tmp_path, "--each", "2", code=2).stderr
+
+
+def test_a_journal_can_begin_at_any_time(tmp_path: Path) -> None:
+    framehub("generate", tmp_path, "--frames", "100", "--start", "2025-03-04T05:06")
+    assert " 2025-03-04 05:06:00" in framehub("cat", tmp_path, "--limit", "1").stdout
+
+
 def test_an_exchange_that_is_no_hex_is_a_wrong_option(sample: Path) -> None:
     assert "not hexadecimal" in framehub("cat", sample, "--exchange", "xyz", code=2).stderr

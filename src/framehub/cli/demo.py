@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +30,8 @@ from framehub.gateway.traffic import drive
 
 MARKER = ".framehub-demo"
 MADE_UP_FRAMES = 12_000
+MADE_UP_NS = 7_300_000_000_000
+"""About as long as they take: most of it is a pause."""
 PORTS = {"listen": DEFAULT_LISTEN, "clients": DEFAULT_CLIENTS, "workers": DEFAULT_WORKERS}
 ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
@@ -192,7 +195,8 @@ def _make_up(journal: Path) -> set[Breach]:
     """A journal with every fault; what an audit must find in it."""
     from framehub.journal.generate import generate
 
-    generate(journal, frames=MADE_UP_FRAMES, seed=1, node=journal.name, faults="all")
+    start_ns = time.time_ns() - MADE_UP_NS
+    generate(journal, frames=MADE_UP_FRAMES, seed=1, node=journal.name, faults="all", start_ns=start_ns)
     told = json.loads((journal / "truth.json").read_bytes())["faults"]
     every = [breach for fault in told for breach in (fault, *fault["companions"])]
     return {(journal.name, breach["rule"], tuple(breach["evidence"])) for breach in every}

@@ -22,6 +22,7 @@ from framehub.journal import reader, recovery, seal, segments
 from framehub.journal import stats as counting
 from framehub.journal.faults import catalogue
 from framehub.journal.scan import Damage
+from framehub.journal.traffic import SECOND, START_NS
 
 _DIR = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
@@ -235,11 +236,18 @@ def _rules(_context: click.Context, _parameter: click.Parameter, text: str) -> t
     help="Break these rules of the audit on purpose: all, or their names between commas.",
 )
 @click.option("--each", type=click.IntRange(min=1), default=1, show_default=True, help="How often each.")
-def generate(directory: Path, frames: int, seed: int, faults: tuple[str, ...], each: int) -> None:
+@click.option("--start", type=click.DateTime(["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"]),
+              metavar="TIME", help="When it begins, in UTC; 2026-01-05T08:00 by default.")  # fmt: skip
+def generate(
+    directory: Path, frames: int, seed: int, faults: tuple[str, ...], each: int, start: datetime | None
+) -> None:
     """Make up a journal of realistic traffic.
 
     With --faults, what an audit must find in it is in truth.json beside it.
     """
+    if each > 1 and not faults:
+        raise click.UsageError("--each says how often to break each rule: name them with --faults")
+    start_ns = START_NS if start is None else round(start.replace(tzinfo=UTC).timestamp()) * SECOND
     began = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -250,6 +258,7 @@ def generate(directory: Path, frames: int, seed: int, faults: tuple[str, ...], e
             seed=seed,
             faults=faults,
             each=each,
+            start_ns=start_ns,
             progress=lambda done: bar.update(task, completed=done),
         )
     took = time.monotonic() - began

@@ -41,14 +41,15 @@ def generate(
     node: str = "generated",
     faults: str | Iterable[str] = (),
     each: int = 1,
+    start_ns: int = START_NS,
     segment_bytes: int = SEGMENT_BYTES,
     progress: Callable[[int], None] | None = None,
 ) -> int:
     """Write a new journal of exactly ``frames`` rows and return that number.
 
     Full segments are sealed, the last one is left open. ``faults`` names rules of the audit, or is ``all``:
-    each of them is broken ``each`` times, and ``truth.json`` says where. ``progress`` is told how many rows
-    are written.
+    each of them is broken ``each`` times, and ``truth.json`` says where. The first row is of ``start_ns``,
+    nanoseconds since 1970. ``progress`` is told how many rows are written.
 
     Raises:
         JournalError: the directory has a journal already or cannot be written; there is no such fault; there
@@ -72,7 +73,8 @@ def generate(
             salt = zlib.crc32(f"{node}/{seed}".encode())
             owner = segments.create_node(place, node, salt)
             truth = Truth()
-            _write(owner, _blocks(frames, seed, rules, truth), segment_bytes, progress)
+            blocks = _blocks(World(seed, start_ns), frames, _plan(frames, seed, rules), truth)
+            _write(owner, blocks, start_ns, segment_bytes, progress)
             if rules:
                 truth.write(place, frames=frames, seed=seed)
             return frames
@@ -88,10 +90,11 @@ def least_frames(faults: int) -> int:
 def _write(
     node: segments.Node,
     blocks: Iterable[tuple[int, list[Row]]],
+    start_ns: int,
     segment_bytes: int,
     progress: Callable[[int], None] | None,
 ) -> None:
-    opening = block.Opening(node.name, VERSION, START_NS, node.salt, block.BLOCK_LIMIT)
+    opening = block.Opening(node.name, VERSION, start_ns, node.salt, block.BLOCK_LIMIT)
     written, expected = 0, 1
     segment: SegmentAppender | None = None
     for first_seq, rows in blocks:
@@ -110,11 +113,12 @@ def _write(
         segment.finish()
 
 
-def _blocks(frames: int, seed: int, rules: tuple[str, ...], truth: Truth) -> Iterator[tuple[int, list[Row]]]:
+def _blocks(
+    world: World, frames: int, plan: list[tuple[int, str]], truth: Truth
+) -> Iterator[tuple[int, list[Row]]]:
     """Exactly ``frames`` rows, a block's worth at a time, each with the number of its first row."""
-    world = World(seed)
     first, left = 1, frames
-    for _ in _phases(world, frames, _plan(frames, seed, rules), truth):
+    for _ in _phases(world, frames, plan, truth):
         while left and world.tape:
             size = min(BLOCK_ROWS, left)
             if truth.gaps:

@@ -135,9 +135,9 @@ class HubIds:
 class World:
     """The clock, the dice and the tape that all stories share."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, start_ns: int = START_NS) -> None:
         self.dice = Random(seed)  # noqa: S311  (traffic, not secrets)
-        self.now = START_NS
+        self.now = self._start = start_ns
         self.tape: list[Row] = []
         self.seq = 0
         self.ending = False
@@ -258,7 +258,7 @@ class World:
     @property
     def at(self) -> tuple[int, int]:
         """Wall clock and monotonic clock."""
-        return self.now, self.now - START_NS + SECOND
+        return self.now, self.now - self._start + SECOND
 
 
 _T = TypeVar("_T")

@@ -10,6 +10,7 @@ from framehub.errors import JournalError
 from framehub.journal import reader, recovery, segments, stats
 from framehub.journal.faults.catalogue import FAULTS, TRUTH_FILE
 from framehub.journal.generate import PAUSE_NS, generate, least_frames
+from framehub.journal.traffic import START_NS
 from framehub.journal.writer import JournalWriter
 
 LEAST = least_frames(len(FAULTS))
@@ -40,6 +41,16 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         generate(tmp_path / name, frames=3000, seed=seed, segment_bytes=500_000)
     assert files(tmp_path / "a") == files(tmp_path / "b")
     assert files(tmp_path / "a") != files(tmp_path / "c")
+
+
+def test_another_start_moves_the_wall_clock_only(tmp_path: Path) -> None:
+    later = 86_400_000_000_000
+    generate(tmp_path / "a", frames=500)
+    generate(tmp_path / "b", frames=500, start_ns=START_NS + later)
+    rows, moved = (
+        [row for batch in reader.read(tmp_path / name) for row in batch.to_pylist()] for name in ("a", "b")
+    )
+    assert [row | {"time_ns": row["time_ns"] + later} for row in rows] == moved
 
 
 def test_the_same_faults_give_the_same_bytes(tmp_path: Path) -> None:
