@@ -128,7 +128,7 @@ def _print(answer: "Answer", form: str | None) -> None:
     elif answer.names:
         table = Table()
         for name in answer.names:
-            table.add_column(Text(printable(name)))
+            table.add_column(Text(printable(name)), overflow="fold")
         for row in answer.rows:
             table.add_row(*[Text(_cell(value)) for value in row])
         Console(highlight=False).print(table)

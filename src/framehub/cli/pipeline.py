@@ -193,7 +193,7 @@ def _print(result: "Result") -> None:
     table = Table()
     table.add_column("table")
     table.add_column("rows", justify="right")
-    table.add_column("where")
+    table.add_column("where", overflow="fold")
     current = result.snapshot.parent.parent / "current"
     for name, rows in result.rows.items():
         table.add_row(name, f"{rows:,}", str(current / name))

@@ -111,7 +111,9 @@ def _show(rows: Iterable[dict[str, Any]], count: int, most: int, *, as_json: boo
         names = [name for name in ("file", *_SHOWN) if name in row]
         if not number:
             for name in names:
-                table.add_column(name, justify="right" if name in ("key", "bytes") else "left")
+                table.add_column(
+                    name, overflow="fold", justify="right" if name in ("key", "bytes") else "left"
+                )
         if number < most:
             table.add_row(*[_cell(row[name]) for name in names])
     if as_json:
