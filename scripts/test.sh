@@ -18,7 +18,8 @@ trap 'rm -f "$data"' EXIT
     tests/unit/test_errors.py tests/conformance
 .venv/bin/python -m coverage report --data-file="$data" --include="$pure" --show-missing --skip-covered --fail-under=100
 
-# Spark tests share one session in one process; the others fill the cores.
+# What does not need Spark fills the cores.
 pytest tests -m "not spark" -n 2 -q --ignore=tests/unit/mfp --ignore=tests/unit/hub --ignore=tests/unit/rpc \
     --ignore=tests/conformance
-pytest tests -m spark -q
+# What does shares a session in each of two processes; the tests of a file stay together.
+pytest tests -m spark -n 2 --dist loadfile -q

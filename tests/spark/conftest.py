@@ -32,6 +32,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patched.setenv("PYTHONWARNINGS", "ignore")
         # The quick compiler only: no plan here lives long enough for the thorough one to pay.
         conf = {
+            "spark.driver.memory": "1500m",
             "spark.sql.shuffle.partitions": "2",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         }
