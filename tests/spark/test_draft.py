@@ -53,10 +53,14 @@ def test_tables_without_rows_have_a_file_with_the_columns(spark: SparkSession, t
 
 
 def test_many_small_files_are_worth_putting_together() -> None:
-    small = {f"{n}": Kept(rows=9, generation=f"g{n}") for n in range(MANY)}
+    small = {f"date=2026-01-05/{n}": Kept(rows=9, generation=f"g{n}") for n in range(MANY)}
     others = {"big": Kept(rows=10**6, generation="g99"), "hot": Kept(rows=1, generation=HOT)}
     assert small_ones(small | others) == small
     assert small_ones(dict(list(small.items())[1:]) | others) == {}
+    # Files of different days cannot be put together: there would be as many again after every step.
+    days = {f"date=2026-01-{n:02}/0": Kept(rows=9, generation=f"g{n}") for n in range(1, 3 * MANY)}
+    assert small_ones(days) == {}
+    assert small_ones(days | small) == small
 
 
 def test_a_manifest_tells_of_files() -> None:

@@ -80,7 +80,15 @@ def test_a_fresh_run_replaces_the_first_and_gives_the_same(
     before = tables_of(out / "current")
     idle = run(journal, out, spark=spark)
     assert (idle.new, idle.snapshot) == (0, first.snapshot.resolve()), "there was nothing to do"
-    second = run(journal, out, spark=spark, fresh=True)
+    seen: list[tuple[int, bool]] = []
+
+    def look(_what: str, done: int, total: int) -> None:
+        seen.append((done, (out / "current").resolve() == first.snapshot.resolve()))
+        assert seen[-1][1] or done == total, "the old tables stay until the new ones are complete"
+
+    rows = sum(first.nodes.values())
+    second = run(journal, out, spark=spark, fresh=True, step_rows=rows * 2 // 3, progress=look)
+    assert any(old for done, old in seen if done >= rows * 2 // 3)
     assert (out / "current").resolve() == second.snapshot.resolve() != first.snapshot.resolve()
     assert tables_of(out / "current") == before == tables_of(first.snapshot)
 

@@ -7,8 +7,11 @@ from pyspark.sql import SparkSession
 
 from framehub.journal.generate import generate
 from framehub.journal.reader import snapshot
+from framehub.pipeline import work as work_module
+from framehub.pipeline.census import LINK_SCHEMA
 from framehub.pipeline.run import run
 from framehub.pipeline.state import State, load_state
+from framehub.pipeline.touched import Touched
 from framehub.pipeline.work import prepare
 
 pytestmark = pytest.mark.spark
@@ -52,3 +55,33 @@ def test_the_next_has_all_rows_of_what_is_touched(spark: SparkSession, place: Pa
     assert {seq for seq, _ in rows if seq <= 1200} == of_them
     assert work.links.count() > 0
     work.done()
+
+
+def test_earlier_rows_that_are_damaged_or_gone_are_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken in when it was whole may have to be read again when it is not."""
+    journal = tmp_path / "journal"
+    generate(journal, frames=9000, seed=11, segment_bytes=500_000)
+    first, second, *_ = parts = snapshot(journal)
+    assert first.kind == "parquet"
+    taken = first.last_seq - 10
+    state = State(snapshot=tmp_path, nodes={"generated": taken})
+    touched = Touched(exchanges={"generated": {bytes(16)}}, spans={"generated": [(1, taken)]})
+    monkeypatch.setattr(work_module, "_touched", lambda *_: touched)
+    monkeypatch.setattr(work_module, "_known_links", lambda _: LINK_SCHEMA.empty_table())
+    rest = snapshot(journal, after={"generated": taken})
+    file = Path(first.file)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 3] ^= 1
+    file.write_bytes(data)
+    work = prepare(spark, journal, state, rest)
+    assert file.name in work.census.damaged
+    assert work.rows.count() > 0, "it can be read, without what is lost"
+    work.done()
+    file.unlink()
+    work = prepare(spark, journal, state, snapshot(journal, after={"generated": first.last_seq}))
+    assert f"{taken} rows missing after 0 and before {taken + 1}" in str(work.census.damages[-1])
+    work.done()
+    assert second.first_seq == first.last_seq + 1
+    assert len(parts) > 2

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from framehub.cli.rows import printable
+from framehub.cli.spark_options import CONF, MASTER
 from framehub.cli.steps import Steps
 
 Found = dict[str, Any]
@@ -19,14 +20,21 @@ Found = dict[str, Any]
 
 @click.command()
 @click.argument("journal", type=click.Path(path_type=Path))
-@click.option("--master", metavar="MASTER", help="Where Spark runs; by default on all cores of this machine.")
+@MASTER
+@CONF
 @click.option("--rule", "only", multiple=True, metavar="RULE", help="Only this rule; may be given again.")
 @click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, metavar="N",
               help="Violations shown of each rule.")  # fmt: skip
 @click.option("--rules", "listed", is_flag=True, help="List the rules and end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def audit(
-    journal: Path, master: str | None, only: tuple[str, ...], limit: int, listed: bool, as_json: bool
+    journal: Path,
+    master: str | None,
+    conf: dict[str, str],
+    only: tuple[str, ...],
+    limit: int,
+    listed: bool,
+    as_json: bool,
 ) -> None:
     """Check every rule over JOURNAL, and show the rows that break one.
 
@@ -46,7 +54,7 @@ def audit(
         _list([(rule.name, rule.sentence) for rule in RULES], as_json=as_json)
         return
     with Steps(Console(stderr=True, highlight=False)) as steps:
-        result = look(journal, master=master, rules=only, progress=steps.tell)
+        result = look(journal, master=master, conf=conf, rules=only, progress=steps.tell)
     for line in result.damage:
         click.echo(f"warning: the journal is damaged: {line}", err=True)
     checked = only or tuple(names)
@@ -55,16 +63,17 @@ def audit(
             "journal": str(journal),
             "rows": result.rows,
             "rules": len(checked),
+            "broken": result.counts,
             "violations": result.violations,
             "damage": result.damage,
         }
         click.echo(json.dumps(told, default=str))
     else:
-        _show(journal, result.violations, limit)
-        broken = {found["rule"] for found in result.violations}
+        _show(journal, result.violations, result.counts, limit)
+        found = sum(result.counts.values())
         click.echo(
             f"{result.rows:,} rows, {len(checked)} rules: "
-            + (f"{len(result.violations):,} violations of {len(broken)} rules" if broken else "all held")
+            + (f"{found:,} violations of {len(result.counts)} rules" if found else "all held")
         )
     if result.violations or result.damage:
         raise click.exceptions.Exit(1)
@@ -80,14 +89,18 @@ def _list(rules: list[tuple[str, str]], *, as_json: bool) -> None:
     Console(highlight=False).print(table)
 
 
-def _show(journal: Path, violations: list[Found], limit: int) -> None:
+def _show(journal: Path, violations: list[Found], counts: dict[str, int], limit: int) -> None:
     by_rule: dict[str, list[Found]] = defaultdict(list)
     for found in violations:
         by_rule[found["rule"]].append(found)
     program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
     where = shlex.quote(str(journal))
-    for rule, every in by_rule.items():
-        click.echo(f"{rule}: {every[0]['sentence']} Broken {len(every):,} times:")
+    for rule, count in sorted(counts.items()):
+        every = by_rule[rule]
+        if not every:  # so many were found that none of these could be brought along
+            click.echo(f"{rule}: broken {count:,} times (--rule {rule} shows them)")
+            continue
+        click.echo(f"{rule}: {every[0]['sentence']} Broken {count:,} times:")
         for found in every[:limit]:
             seqs = ",".join(map(str, found["evidence"]))
             about = printable(" ".join(filter(None, [found["endpoint"], found["detail"]])))
@@ -97,5 +110,5 @@ def _show(journal: Path, violations: list[Found], limit: int) -> None:
             click.echo(f"    {program} journal cat {where} --node {shlex.quote(found['node'])} --seq {seqs}")
             if found["exchange"]:
                 click.echo(f"    {program} story {found['exchange']} --journal {where}")
-        if len(every) > limit:
-            click.echo(f"  ... and {len(every) - limit:,} more (--limit shows them)")
+        if (shown := min(limit, len(every))) < count:
+            click.echo(f"  ... and {count - shown:,} more (--limit shows them)")

@@ -15,6 +15,7 @@ from rich.table import Table
 from framehub.cli.audit import audit
 from framehub.cli.explore import explore
 from framehub.cli.pipeline_files import files
+from framehub.cli.spark_options import CONF, MASTER
 from framehub.cli.steps import Steps
 
 if TYPE_CHECKING:
@@ -22,18 +23,6 @@ if TYPE_CHECKING:
 
 _JOURNAL = click.argument("journal", type=click.Path(path_type=Path))
 _OUT = click.argument("out", type=click.Path(path_type=Path))
-_MASTER = click.option(
-    "--master",
-    metavar="MASTER",
-    help="Where Spark runs; by default on all cores of this machine. framehub itself is sent along.",
-)
-_CONF = click.option(
-    "--conf",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of Spark, such as spark.executor.memory=4g; may be given again.",
-)
 _STEP_ROWS = click.option(
     "--step-rows",
     type=click.IntRange(min=1),
@@ -53,8 +42,8 @@ def pipeline() -> None:
 @pipeline.command()
 @_JOURNAL
 @_OUT
-@_MASTER
-@_CONF
+@MASTER
+@CONF
 @_STEP_ROWS
 @click.option("--fresh", is_flag=True, help="Make all tables anew, from the journal's first row.")
 @_JSON
@@ -62,15 +51,15 @@ def run(
     journal: Path,
     out: Path,
     master: str | None,
-    settings: tuple[str, ...],
+    conf: dict[str, str],
     step_rows: int,
     fresh: bool,
     as_json: bool,
 ) -> None:
-    """Take in what JOURNAL has now; OUT/current has the tables when all are whole.
+    """Take in what JOURNAL has now; OUT/current has the tables, whole at any time.
 
-    What was taken in earlier is not read again. A run that was ended goes on where the last whole tables
-    came to.
+    They are replaced after every --step-rows. What was taken in earlier is not read again: a run that was
+    ended goes on where the last whole tables came to. With --fresh the old ones stay until the end.
     """
     from framehub.journal.reader import nodes
 
@@ -82,7 +71,7 @@ def run(
             journal,
             out,
             master=master,
-            conf=_conf(settings),
+            conf=conf,
             fresh=fresh,
             step_rows=step_rows,
             progress=steps.tell,
@@ -99,8 +88,8 @@ def run(
 @pipeline.command()
 @_JOURNAL
 @_OUT
-@_MASTER
-@_CONF
+@MASTER
+@CONF
 @_STEP_ROWS
 @click.option("--every", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="SECONDS",
               help="Time between two sets of tables, at least.")  # fmt: skip
@@ -111,7 +100,7 @@ def follow(
     journal: Path,
     out: Path,
     master: str | None,
-    settings: tuple[str, ...],
+    conf: dict[str, str],
     step_rows: int,
     every: float,
     idle: float | None,
@@ -139,7 +128,7 @@ def follow(
             journal,
             out,
             master=master,
-            conf=_conf(settings),
+            conf=conf,
             every=every,
             idle=idle,
             step_rows=step_rows,
@@ -162,14 +151,6 @@ def report(out: Path) -> None:
 pipeline.add_command(audit)
 pipeline.add_command(explore)
 pipeline.add_command(files)
-
-
-def _conf(settings: tuple[str, ...]) -> dict[str, str]:
-    pairs = [setting.partition("=") for setting in settings]
-    for (name, equals, _), setting in zip(pairs, settings, strict=True):
-        if not name or not equals:
-            raise click.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--conf")
-    return {name: value for name, _, value in pairs}
 
 
 def _warn(damage: list[str]) -> None:

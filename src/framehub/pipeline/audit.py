@@ -1,7 +1,8 @@
 """All rules over a whole journal at once: what ``framehub pipeline audit`` shows."""
 
 import tempfile
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ from pyspark.sql import functions as F
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import snapshot
-from framehub.pipeline.census import take_census
+from framehub.pipeline.census import count_rows
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.journal import read_parts
 from framehub.pipeline.session import SQL, running, session
@@ -28,7 +29,9 @@ class Audited:
 
     rows: int
     violations: list[dict[str, Any]]
-    """As in the table ``violations``, in the order of rule, node and evidence."""
+    """As in the table ``violations``, in the order of rule, node and evidence; the first ``MOST``."""
+    counts: dict[str, int]
+    """How often each rule was broken, in all."""
     damage: list[str]
 
 
@@ -37,6 +40,7 @@ def audit(
     *,
     spark: SparkSession | None = None,
     master: str | None = None,
+    conf: Mapping[str, str] | None = None,
     rules: Collection[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Audited:
@@ -54,22 +58,28 @@ def audit(
         if spark is None and (spark := running(master)) is None:
             tell("starting Spark", 0, 0)
             log = Path(tempfile.mkstemp(prefix="framehub-audit-", suffix=".log")[1])
-            spark = own = session(master, log=log)
+            spark = own = session(master, log=log, conf=conf)
         using = spark.newSession()
         for name, value in SQL.items():
             using.conf.set(name, value)
         tell("reading the journal", 0, 0)
-        census = take_census(parts)
+        counted, damages, damaged = count_rows(parts)
         tell("checking the rules", 0, 0)
-        rows = read_parts(using, path, parts, damaged=census.damaged)
+        rows = read_parts(using, path, parts, damaged=damaged)
         found = recorded_violations(rows).unionByName(read_unsound(using, path, parts))
         if rules:
             found = found.where(F.col("rule").isin(list(rules)))
-        order = found.orderBy("rule", "node", "evidence").limit(MOST)
+        order = found.orderBy("rule", "node", "evidence").limit(MOST + 1)
+        violations = [row.asDict() for row in order.collect()]
+        if len(violations) <= MOST:
+            counts = dict(Counter(row["rule"] for row in violations))
+        else:  # ask once more, for the numbers alone
+            counts = {row["rule"]: row["count"] for row in found.groupBy("rule").count().collect()}
         return Audited(
-            rows=census.rows,
-            violations=[row.asDict() for row in order.collect()],
-            damage=[str(damage) for damage in census.damages],
+            rows=counted,
+            violations=violations[:MOST],
+            counts=counts,
+            damage=list(dict.fromkeys(map(str, damages))),
         )
     except FAILURES as exc:
         raise PipelineError(f"the audit of {path} failed: {reason(exc)}") from exc

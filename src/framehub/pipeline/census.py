@@ -6,6 +6,7 @@ links came and went, and how far each node's clock has come. Memory is bounded b
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ _COLUMNS: Final = [
     "node",
     "seq",
     "time_ns",
+    "mono_ns",
     "link",
     "protocol",
     "kind",
@@ -29,6 +31,8 @@ _COLUMNS: Final = [
     "refused",
     "exchange",
 ]
+_FOR_ROWS: Final = ["seq"]
+"""What it takes to count them, and to find out which can be read."""
 LINK_SCHEMA: Final = pa.schema(
     [
         pa.field("node", pa.string()),
@@ -69,6 +73,8 @@ class Census:
     """What cannot be read, and what is not there."""
     damaged: set[str] = field(default_factory=set)
     """Names of sealed segments that are not as they were sealed."""
+    marks: dict[str, list[int]] = field(default_factory=dict)
+    """Number and both times of each node's last row."""
 
     @property
     def rows(self) -> int:
@@ -80,14 +86,27 @@ class Census:
         return pa.Table.from_batches(self.link_events, LINK_SCHEMA)
 
 
+def count_rows(parts: Sequence[Part]) -> tuple[int, list[Damage | Gap], set[str]]:
+    """How many rows of these parts can be read, what is lost, and which files are not as they were sealed."""
+    damages = _gaps(parts, {})
+    damaged: set[str] = set()
+    rows = 0
+    for part in parts:
+        whole = part.kind == "blocks" or is_whole(Path(part.file))
+        if not whole:
+            damaged.add(Path(part.file).name)
+        for batch in read_part(part, columns=_FOR_ROWS if whole else None, on_damage=damages.append):
+            rows += batch.num_rows
+    return rows, damages, damaged
+
+
 def take_census(parts: Sequence[Part], after: Mapping[str, int] | None = None) -> Census:
     """Look at every row of these parts, once; ``after`` names the last row before them of each node."""
     census = Census(damages=_gaps(parts, dict(after or {})))
     opened: dict[str, list[pa.Array]] = {}
-    sums: dict[Path, dict[str, str]] = {}
     for part in parts:
         file = Path(part.file)
-        whole = part.kind == "blocks" or _is_whole(file, sums)
+        whole = part.kind == "blocks" or is_whole(file)
         if not whole:
             census.damaged.add(file.name)
         # Of a damaged file all columns are read, so that what is left is the same for everybody.
@@ -110,14 +129,19 @@ def _gaps(parts: Sequence[Part], seen: dict[str, int]) -> list[Damage | Gap]:
     return found
 
 
-def _is_whole(file: Path, sums: dict[Path, dict[str, str]]) -> bool:
-    if file.parent not in sums:
-        sums[file.parent] = known_sums(file.parent)
-    told = sums[file.parent].get(file.name)
+def is_whole(file: Path) -> bool:
+    """Whether a sealed segment is as it was sealed; it is not read again until it changes."""
     try:
-        return told is None or told == file_sum(file)
+        facts = file.stat()
+        return _is_whole(file, facts.st_size, facts.st_mtime_ns)
     except OSError:
         return False
+
+
+@lru_cache(maxsize=4096)
+def _is_whole(file: Path, _size: int, _changed: int) -> bool:
+    told = known_sums(file.parent).get(file.name)
+    return told is None or told == file_sum(file)
 
 
 def _count(census: Census, name: str, batch: pa.RecordBatch, opened: list[pa.Array]) -> None:
@@ -128,6 +152,9 @@ def _count(census: Census, name: str, batch: pa.RecordBatch, opened: list[pa.Arr
     low, high = (value.as_py() for value in pc.min_max(batch.column("seq")).values())
     node.first_seq = low if node.first_seq is None else min(low, node.first_seq)
     node.last_seq = high if node.last_seq is None else max(high, node.last_seq)
+    if node.last_seq == high:
+        last = batch.slice(batch.num_rows - 1)
+        census.marks[name] = [last.column(column)[0].as_py() for column in ("seq", "time_ns", "mono_ns")]
     latest = pc.max(batch.column("time_ns")).as_py()
     node.horizon_ns = latest if node.horizon_ns is None else max(latest, node.horizon_ns)
     node.links.update(batch.column("link").unique().to_pylist())

@@ -1,6 +1,7 @@
 """The next snapshot while it is being made: tables that Spark writes, files that it takes over."""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,9 +125,14 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def small_ones(files: Files) -> Files:
-    """Those worth putting together, if they are many."""
+    """Those worth putting together: of days that have many."""
     small = {path: told for path, told in files.items() if told.rows < SMALL and told.generation != HOT}
-    return small if len(small) >= MANY else {}
+    of_day = Counter(_day(path) for path in small)
+    return {path: told for path, told in small.items() if of_day[_day(path)] >= MANY}
+
+
+def _day(path: str) -> str:
+    return path.partition("/")[0]
 
 
 def _span(facts: Any) -> tuple[int | None, int | None]:

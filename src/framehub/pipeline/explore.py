@@ -81,7 +81,8 @@ def explorer(
         using = spark.newSession()
         for name, value in SQL.items():
             using.conf.set(name, value)
-        yield Explorer(using, found[0])
+        with snapshots.held(found[0]):
+            yield Explorer(using, found[0])
     finally:
         if own is not None:
             own.stop()

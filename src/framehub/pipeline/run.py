@@ -18,7 +18,7 @@ from framehub.journal.reader import Part, positions, snapshot
 from framehub.pipeline import snapshots
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.session import SQL, running, session
-from framehub.pipeline.state import State, load_state
+from framehub.pipeline.state import State, check_same_journal, load_state
 from framehub.pipeline.step import step
 
 LOG: Final = "spark.log"
@@ -84,11 +84,15 @@ def run(
     goal = positions(snapshot(journal))  # a wrong path must not cost a start of Spark
     with _ready(journal, out, spark, master, conf, progress) as using:
         state = State() if fresh else load_state(out)
+        check_same_journal(state, journal, out)
         total, done = _rows_between(journal, state.nodes, goal), 0
         for parts in batches(journal, state, goal, step_rows):
             rows = sum(part.rows for part in parts)
-            state = step(using, journal, out, state, parts, _within(progress, done, rows, total))
+            tell = _within(progress, done, rows, total)
             done += rows
+            # Whoever makes all tables anew keeps the old ones until they can be replaced.
+            publish = done >= total or not fresh
+            state = step(using, journal, out, state, parts, tell, publish=publish)
         return _result(journal, state, new=done, began=began)
 
 
@@ -130,6 +134,7 @@ def follow(
     snapshot(journal)
     with _ready(journal, out, spark, master, conf, progress) as using:
         state, taken, quiet_since = load_state(out), 0, time.monotonic()
+        check_same_journal(state, journal, out)
         while True:
             at = time.monotonic()
             goal = positions(snapshot(journal, after=state.nodes), state.nodes)

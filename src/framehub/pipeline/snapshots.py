@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,6 +67,10 @@ def load(out: Path) -> tuple[Path, dict[str, Any]] | None:
     try:
         manifest = json.loads((snapshot / MANIFEST).read_bytes())
     except FileNotFoundError:
+        if (out / CURRENT).is_symlink():
+            raise PipelineError(
+                f"{out / CURRENT} leads to tables that are not there: make them anew with --fresh"
+            ) from None
         return None
     except (OSError, ValueError) as exc:
         raise PipelineError(f"{snapshot / MANIFEST} cannot be read: {exc}") from exc
@@ -101,8 +106,8 @@ def take(staged: Path, target: Path) -> None:
     staged.replace(target)
 
 
-def commit(out: Path, snapshot: Path, manifest: dict[str, Any]) -> None:
-    """Make the snapshot the current one: whole on disk first, then one rename."""
+def commit(out: Path, snapshot: Path, manifest: dict[str, Any], *, publish: bool = True) -> None:
+    """Make the snapshot whole on disk, then, by one rename, the current one; or not yet."""
     shutil.rmtree(snapshot / STAGED, ignore_errors=True)
     for path in sorted(snapshot.rglob("*")):
         if path.is_dir() or "state" in path.relative_to(snapshot).parts:
@@ -112,21 +117,61 @@ def commit(out: Path, snapshot: Path, manifest: dict[str, Any]) -> None:
     _sync(described)
     described.replace(snapshot / MANIFEST)
     _sync(snapshot)
+    _sync(snapshot.parent)
+    if not publish:
+        return
     beside = out / f".{CURRENT}-{uuid.uuid4().hex[:6]}"
     beside.symlink_to(Path("snapshots") / snapshot.name, target_is_directory=True)
     beside.replace(out / CURRENT)
     _sync(out)
-    for old in [path for path in _directories(out) if path != snapshot][: -(KEEP - 1)]:
-        if _age(old) > KEEP_SECONDS:
-            (old / MANIFEST).unlink(missing_ok=True)  # should we die now, the next run removes the rest
-            shutil.rmtree(old, ignore_errors=True)
+
+
+def is_current(out: Path, snapshot: Path) -> bool:
+    """Whether readers find this one."""
+    return (out / CURRENT).resolve() == snapshot.resolve()
+
+
+def sweep(out: Path, snapshot: Path) -> None:
+    """Remove what was replaced long ago, counted back from this one, and is not held."""
+    every = [path for path in _directories(out) if path.name <= snapshot.name]
+    for old, following in list(pairwise(every))[: -(KEEP - 1)]:
+        if is_current(out, old) or _age(following) <= KEEP_SECONDS or _is_held(old):
+            continue
+        (old / MANIFEST).unlink(missing_ok=True)  # should we die now, the next run removes the rest
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def held(snapshot: Path) -> Iterator[None]:
+    """Keep a snapshot from being removed, however long one reads in it."""
+    fd = os.open(snapshot / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _is_held(snapshot: Path) -> bool:
+    try:
+        fd = os.open(snapshot / MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _age(snapshot: Path) -> float:
+    """Seconds since it was made, and the one before it replaced."""
     try:
         return time.time() - (snapshot / MANIFEST).stat().st_mtime
     except OSError:
-        return KEEP_SECONDS + 1
+        return 0.0
 
 
 def _directories(out: Path) -> list[Path]:

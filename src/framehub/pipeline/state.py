@@ -6,12 +6,15 @@ from typing import Any, Final
 
 from framehub.errors import PipelineError
 from framehub.journal.reader import nodes as nodes_of
+from framehub.journal.reader import positions, read_part, snapshot
 from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.draft import HOT, Files, load_files
 from framehub.pipeline.stages.rules import RULES
 
 FORMAT: Final = 1
 """Of snapshots; tables of another format are made anew."""
+_NEVER: Final = 2**62
+"""After this row there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,8 @@ class State:
     """Sealed segments that are not as they were sealed."""
     damage: list[str] = field(default_factory=list)
     """What the journal has lost, in words."""
+    marks: dict[str, list[int]] = field(default_factory=dict)
+    """Number and times of the last row that was read of each node: what a journal that was cut has not."""
 
     @property
     def rows(self) -> dict[str, int]:
@@ -70,6 +75,7 @@ def load_state(out: Path) -> State:
         files=load_files(manifest),
         damaged=told["damaged"],
         damage=manifest["damage"],
+        marks=told["marks"],
     )
 
 
@@ -77,7 +83,7 @@ def check_same_journal(state: State, journal: Path, out: Path) -> dict[str, int]
     """The salts of the journal's nodes, if ``out`` may go on with it.
 
     Raises:
-        PipelineError: the tables are those of another journal.
+        PipelineError: the tables are those of another journal, or of one that has lost rows that they know.
     """
     salts = {node.name: node.salt for node in nodes_of(journal)}
     for name, salt in salts.items():
@@ -86,7 +92,33 @@ def check_same_journal(state: State, journal: Path, out: Path) -> dict[str, int]
                 f"{out} has tables of another journal with a node {name!r}: "
                 "choose another directory, or begin anew with --fresh"
             )
+    if state.salts and not salts.keys() & state.salts.keys():
+        raise PipelineError(
+            f"{out} has tables of another journal, of node {', '.join(state.salts)}: "
+            "choose another directory, or begin anew with --fresh"
+        )
+    for name in state.marks.keys() & salts.keys():
+        others = dict.fromkeys(salts.keys() - {name}, _NEVER)
+        _check_mark(journal, out, name, state.marks[name], others)
     return {**state.salts, **salts}
+
+
+def _check_mark(journal: Path, out: Path, node: str, mark: list[int], others: dict[str, int]) -> None:
+    """Whether the last row that the tables know is still there, and the same; its segment may be gone."""
+    seq = mark[0]
+    parts = snapshot(journal, after={node: seq - 1, **others}, upto={node: seq})
+    rows = [
+        [row["seq"], row["time_ns"], row["mono_ns"]]
+        for part in parts
+        for batch in read_part(part, columns=["seq", "time_ns", "mono_ns"])
+        for row in batch.to_pylist()
+    ]
+    there = positions(snapshot(journal, after=others)).get(node, 0)
+    if (rows and rows != [mark]) or (not rows and 0 < there < seq):
+        raise PipelineError(
+            f"{journal}: node {node!r} was cut or replaced: its row {seq} is not the one that the tables "
+            f"in {out} know; begin anew with --fresh"
+        )
 
 
 def manifest_of(journal: Path, state: State, *, seconds: float) -> dict[str, Any]:
@@ -108,6 +140,7 @@ def manifest_of(journal: Path, state: State, *, seconds: float) -> dict[str, Any
             "horizons": state.horizons,
             "salts": state.salts,
             "damaged": state.damaged,
+            "marks": state.marks,
         },
         "files": {
             name: {path: asdict(told) for path, told in kept.items()} for name, kept in state.files.items()

@@ -58,9 +58,19 @@ FOR_FEW_ROWS: Final = {
 
 
 def step(
-    spark: SparkSession, journal: Path, out: Path, state: State, parts: Sequence[Part], progress: Progress
+    spark: SparkSession,
+    journal: Path,
+    out: Path,
+    state: State,
+    parts: Sequence[Part],
+    progress: Progress,
+    *,
+    publish: bool = True,
 ) -> State:
-    """Take in the rows of these parts, which follow those of ``state``; where it came to."""
+    """Take in the rows of these parts, which follow those of ``state``; where it came to.
+
+    Readers find its tables in ``out/current`` if they are to be published.
+    """
     began = time.monotonic()
     salts = check_same_journal(state, journal, out)
     draft = Draft(spark, snapshots.begin(out), state.commit + 1)
@@ -78,10 +88,13 @@ def step(
         draft.fill_empty()
         reached = _reached(work, draft, salts)
         pq.write_table(work.all_links, _made(draft.target / "state") / LINKS)
-        snapshots.commit(out, draft.target, manifest_of(journal, reached, seconds=time.monotonic() - began))
+        told = manifest_of(journal, reached, seconds=time.monotonic() - began)
+        snapshots.commit(out, draft.target, told, publish=publish)
     except BaseException:
-        draft.drop()
+        if not snapshots.is_current(out, draft.target):
+            draft.drop()
         raise
+    snapshots.sweep(out, draft.target)
     progress("replaced the tables", 1.0)
     return reached
 
@@ -135,7 +148,7 @@ def _made(directory: Path) -> Path:
 def _reached(work: Work, draft: Draft, salts: dict[str, int]) -> State:
     state, census = work.state, work.census
     last_rows = {node: found.last_seq for node, found in census.nodes.items() if found.last_seq is not None}
-    lost = [str(damage) for damage in census.damages]
+    lost = dict.fromkeys([*state.damage, *map(str, census.damages)])
     return State(
         snapshot=draft.target,
         commit=draft.commit,
@@ -145,5 +158,6 @@ def _reached(work: Work, draft: Draft, salts: dict[str, int]) -> State:
         salts=salts,
         files=draft.files,
         damaged=sorted({*state.damaged, *census.damaged}),
-        damage=[*state.damage, *lost][:MOST_DAMAGE],
+        damage=list(lost)[:MOST_DAMAGE],
+        marks={**state.marks, **census.marks},
     )

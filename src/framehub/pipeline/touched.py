@@ -95,6 +95,7 @@ def find_touched(
     indexes: list[Path],
     before: Mapping[str, int],
     horizons: Mapping[str, int],
+    known_links: pa.Table,
 ) -> Touched:
     """What the new rows, and the time they have brought, touch.
 
@@ -104,15 +105,19 @@ def find_touched(
         indexes: of the other generations.
         before: the horizon of each node at the last step.
         horizons: the horizon of each node with the new rows.
+        known_links: links that came and went before them.
     """
     touched = Touched()
-    closed = _closed(census)
+    closed = _closed(census.links_table())
+    going = _closed(known_links, {node: at - GRACE_NS - _SLACK_NS for node, at in before.items()})
     for row in hot:
         node, exchange = row["node"], bytes.fromhex(row["exchange"])
         now = census.nodes.get(node)
         has_rows = now is not None and exchange in now.known
         ends = row["outcome"] == "open" and bool(_links(row) & closed.get(node, set()))
-        if has_rows or ends or _is_due(row, before.get(node, 0), horizons.get(node, 0)):
+        # A hub tells of a lost link within the grace after it (spec/audit.md 4).
+        told = row["protocol"] == "hub" and bool(_links(row) & going.get(node, set()))
+        if has_rows or ends or told or _is_due(row, before.get(node, 0), horizons.get(node, 0)):
             touched.add(node, exchange, row["first_seq"], row["last_seq"])
             touched.links.setdefault(node, set()).update(_links(row))
             if row["opened"] is not None:
@@ -129,11 +134,16 @@ def find_touched(
     return touched
 
 
-def _closed(census: Census) -> dict[str, set[bytes]]:
+def _closed(links: pa.Table, since: Mapping[str, int] | None = None) -> dict[str, set[bytes]]:
+    """Links of each node that closed, later than these times if they are given."""
     gone: dict[str, set[bytes]] = {}
-    table = census.links_table()
-    for row in table.filter(pc.equal(table.column("kind"), "link_closed")).to_pylist():
-        gone.setdefault(row["node"], set()).add(row["link"])
+    closings = links.filter(pc.equal(links.column("kind"), "link_closed"))
+    if since is not None and closings.num_rows:
+        earliest = min(since.values(), default=0)
+        closings = closings.filter(pc.greater(closings.column("time_ns"), earliest))
+    for row in closings.select(["node", "link", "time_ns"]).to_pylist():
+        if since is None or row["time_ns"] > since.get(row["node"], 0):
+            gone.setdefault(row["node"], set()).add(row["link"])
     return gone
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from framehub.journal.reader import Part, snapshot
-from framehub.pipeline.census import LINK_SCHEMA, Census, link_rows, take_census
+from framehub.journal.reader import Gap, Part, snapshot
+from framehub.pipeline.census import LINK_SCHEMA, Census, is_whole, link_rows, take_census
 from framehub.pipeline.draft import HOT, frame_of
 from framehub.pipeline.journal import read_parts
 from framehub.pipeline.state import State
@@ -74,7 +74,8 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
     for node, found in census.nodes.items():
         if found.horizon_ns is not None:
             horizons[node] = max(horizons.get(node, 0), found.horizon_ns)
-    touched = _touched(state, census, horizons)
+    known = _known_links(state)
+    touched = _touched(state, census, horizons, known)
     new = read_parts(spark, journal, parts, damaged=damaged)
     remembered = []
     if census.rows <= SMALL:
@@ -82,7 +83,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         remembered.append(new)
     again = frame_of(spark, touched.table())
     rows = new
-    if earlier := _earlier(journal, state, touched):
+    if earlier := _earlier(journal, state, touched, census, damaged):
         history = read_parts(spark, journal, earlier, damaged=damaged)
         kept = history.join(F.broadcast(again), ["node", "exchange"], "left_semi").persist()
         remembered.append(kept)
@@ -90,7 +91,6 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         if census.rows <= SMALL:  # every plan is planned twice over a union, once over what is remembered
             rows = rows.persist()
             remembered.append(rows)
-    known = _known_links(state)
     return Work(
         spark=spark,
         journal=journal,
@@ -113,24 +113,49 @@ def index_of(place: Path, generation: str) -> Path:
     return place / "state" / "index" / f"{generation}.npy"
 
 
-def _touched(state: State, census: Census, horizons: dict[str, int]) -> Touched:
+def _touched(state: State, census: Census, horizons: dict[str, int], known: pa.Table) -> Touched:
     if state.snapshot is None:
         return Touched()
     hot = [state.snapshot / "exchanges" / path for path in state.paths("exchanges", {HOT})]
     indexes = [index_of(state.snapshot, generation) for generation in state.generations]
-    return find_touched(census, hot=read_hot(hot), indexes=indexes, before=state.horizons, horizons=horizons)
+    return find_touched(
+        census,
+        hot=read_hot(hot),
+        indexes=indexes,
+        before=state.horizons,
+        horizons=horizons,
+        known_links=known,
+    )
 
 
-def _earlier(journal: Path, state: State, touched: Touched) -> list[Part]:
-    """Parts of the journal, up to where the last step came, that hold rows of what is touched."""
-    return [
-        part
-        for node, spans in touched.spans.items()
-        for first, last in spans
-        for part in snapshot(
-            journal, after={node: first - 1}, upto={node: min(last, state.nodes.get(node, 0))}
-        )
-    ]
+def _earlier(journal: Path, state: State, touched: Touched, census: Census, damaged: set[str]) -> list[Part]:
+    """Parts of the journal, up to where the last step came, that hold rows of what is touched.
+
+    Of those that are gone or damaged since they were taken in, ``census`` and ``damaged`` are told.
+    """
+    found = []
+    for node, spans in touched.spans.items():
+        for first, last in spans:
+            end = min(last, state.nodes.get(node, 0))
+            parts = snapshot(journal, after={node: first - 1}, upto={node: end})
+            seen = first - 1
+            for part in parts:
+                if part.first_seq > seen + 1 and not _was_a_gap(state, node, seen, part.first_seq):
+                    census.damages.append(Gap(node=node, after_seq=seen, before_seq=part.first_seq))
+                seen = part.last_seq
+            if seen < end and not _was_a_gap(state, node, seen, end + 1):
+                census.damages.append(Gap(node=node, after_seq=seen, before_seq=end + 1))
+            found += parts
+    changed = {Path(part.file) for part in found if part.kind == "parquet" and not is_whole(Path(part.file))}
+    for file in sorted(changed):
+        if file.name not in damaged:
+            census.damaged.add(file.name)
+            damaged.add(file.name)
+    return found
+
+
+def _was_a_gap(state: State, node: str, after: int, before: int) -> bool:
+    return str(Gap(node=node, after_seq=after, before_seq=before)) in state.damage
 
 
 def _known_links(state: State) -> pa.Table:

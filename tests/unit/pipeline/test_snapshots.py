@@ -1,3 +1,4 @@
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ def make(out: Path, text: str = "rows") -> Path:
         staged.mkdir(parents=True)
         (staged / ".part.parquet.crc").write_text("sum")
         snapshots.commit(out, target, {"rows": 1})
+        snapshots.sweep(out, target)
     return target
 
 
@@ -122,3 +124,43 @@ def test_a_place_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         snapshots.locked(tmp_path / "file" / "out"),
     ):
         pass
+
+
+def test_tables_that_are_gone_are_told(tmp_path: Path) -> None:
+    shutil.rmtree(make(tmp_path))
+    with pytest.raises(PipelineError, match=r"leads to tables that are not there.*--fresh"):
+        snapshots.load(tmp_path)
+
+
+def test_what_was_replaced_just_now_stays_however_old_it_is(tmp_path: Path) -> None:
+    made = [make(tmp_path)]
+    os.utime(made[0] / "manifest.json", (1, 1))
+    made += [make(tmp_path) for _ in range(4)]
+    assert sorted((tmp_path / "snapshots").iterdir()) == made
+
+
+def test_what_somebody_holds_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "KEEP_SECONDS", -1.0)
+    first = make(tmp_path)
+    with snapshots.held(first):
+        made = [make(tmp_path) for _ in range(4)]
+        assert sorted((tmp_path / "snapshots").iterdir()) == [first, *made[1:]]
+    made.append(make(tmp_path))
+    assert sorted((tmp_path / "snapshots").iterdir()) == made[2:]
+
+
+def test_what_is_not_published_is_kept_beside_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "KEEP_SECONDS", -1.0)
+    current = make(tmp_path)
+    for _ in range(5):
+        with snapshots.locked(tmp_path):
+            target = snapshots.begin(tmp_path)
+            snapshots.commit(tmp_path, target, {"rows": 2}, publish=False)
+            snapshots.sweep(tmp_path, target)
+        assert not snapshots.is_current(tmp_path, target)
+    found = snapshots.load(tmp_path)
+    assert found is not None
+    assert found[0] == current.resolve()
+    assert len(list((tmp_path / "snapshots").iterdir())) == 1 + snapshots.KEEP

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from framehub.errors import PipelineError
+from framehub.journal.generate import generate
+from framehub.journal.reader import nodes, snapshot
 from framehub.journal.segments import create_node
 from framehub.pipeline import snapshots
+from framehub.pipeline.census import take_census
 from framehub.pipeline.draft import Files, Kept
 from framehub.pipeline.schemas import TABLES
 from framehub.pipeline.state import State, check_same_journal, load_state, manifest_of
@@ -29,6 +32,7 @@ def _state(snapshot: Path) -> State:
         files=files,
         damaged=["x.parquet"],
         damage=["lost"],
+        marks={"one": [11, 5, 6]},
     )
 
 
@@ -72,3 +76,32 @@ def test_another_journal_of_the_same_name_is_refused(tmp_path: Path) -> None:
     create_node(tmp_path / "journal", "one", 8)
     with pytest.raises(PipelineError, match=r"tables of another journal with a node 'one'.*--fresh"):
         check_same_journal(state, tmp_path / "journal", tmp_path / "out")
+
+
+def test_a_journal_of_other_nodes_is_refused(tmp_path: Path) -> None:
+    generate(tmp_path / "journal", frames=10, node="two")
+    with pytest.raises(PipelineError, match=r"tables of another journal, of node one.*--fresh"):
+        check_same_journal(_state(tmp_path), tmp_path / "journal", tmp_path / "out")
+
+
+def test_a_journal_that_was_cut_is_refused(tmp_path: Path) -> None:
+    """However it has grown since: the last row that the tables know is not in it any more."""
+    generate(tmp_path / "journal", frames=300, node="one")
+    (node,) = nodes(tmp_path / "journal")
+    marks = take_census(snapshot(tmp_path / "journal", upto={"one": 200})).marks
+    assert marks["one"][0] == 200
+    state = State(salts={"one": node.salt}, marks=marks)
+    assert check_same_journal(state, tmp_path / "journal", tmp_path / "out") == {"one": node.salt}
+    for other in ([200, 1, 1], [301, *marks["one"][1:]]):
+        cut = State(salts={"one": node.salt}, marks={"one": other})
+        with pytest.raises(PipelineError, match=rf"'one' was cut or replaced: its row {other[0]} .*--fresh"):
+            check_same_journal(cut, tmp_path / "journal", tmp_path / "out")
+
+
+def test_a_journal_whose_old_segments_are_gone_is_the_same(tmp_path: Path) -> None:
+    generate(tmp_path / "journal", frames=9000, node="one", segment_bytes=500_000)
+    (node,) = nodes(tmp_path / "journal")
+    first, *_ = snapshot(tmp_path / "journal")
+    marks = take_census([first]).marks
+    Path(first.file).unlink()
+    check_same_journal(State(salts={"one": node.salt}, marks=marks), tmp_path / "journal", tmp_path / "out")

@@ -45,14 +45,19 @@ def _census(*, known: set[int] = frozenset(), closed: bytes | None = None) -> Ce
     return census
 
 
-def _find(census: Census, hot: list[dict[str, Any]], before: float, after: float) -> Touched:
+def _find(
+    census: Census, hot: list[dict[str, Any]], before: float, after: float, closed_at: float | None = None
+) -> Touched:
     """With the horizon so many seconds after noon, before the new rows and with them."""
+    event = {"node": "one", "link": LINK, "protocol": "hub", "kind": "link_closed", "seq": 9}
+    closings = [] if closed_at is None else [event | {"time_ns": NOON_NS + int(closed_at * SECOND_NS)}]
     return find_touched(
         census,
         hot=hot,
         indexes=[],
         before={"one": NOON_NS + int(before * SECOND_NS)},
         horizons={"one": NOON_NS + int(after * SECOND_NS)},
+        known_links=pa.Table.from_pylist(closings, LINK_SCHEMA),
     )
 
 
@@ -96,6 +101,12 @@ def test_an_open_stream_is_looked_at_when_its_timeout_is_over() -> None:
     assert _numbers(_find(_census(), hot, 47, 60)) == set()
 
 
+def test_a_stream_is_looked_at_until_ten_seconds_after_its_link_closed() -> None:
+    hot = [_row(1, protocol="hub", kind="stream", outcome="open", timeout_s=30), _row(2, outcome="open")]
+    assert _numbers(_find(_census(), hot, 125, 200, closed_at=120)) == {1}
+    assert _numbers(_find(_census(), hot, 132, 200, closed_at=120)) == set()
+
+
 def test_open_ones_that_are_not_touched_are_remembered() -> None:
     touched = _find(_census(), [_row(1, outcome="open"), _row(2)], 100, 101)
     assert [row["id"] for row in touched.still_open] == [1]
@@ -111,7 +122,12 @@ def test_settled_ones_are_found_by_their_index(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "a.parquet")
     write_index(tmp_path / "g000004.npy", [tmp_path / "a.parquet"])
     touched = find_touched(
-        _census(known={7, 8}), hot=[], indexes=[tmp_path / "g000004.npy"], before={}, horizons={}
+        _census(known={7, 8}),
+        hot=[],
+        indexes=[tmp_path / "g000004.npy"],
+        before={},
+        horizons={},
+        known_links=LINK_SCHEMA.empty_table(),
     )
     assert _numbers(touched) == {7}
     assert touched.generations == {"g000004"}
