@@ -22,17 +22,20 @@ class ProcessTree:
             self._seen[process, begun] = used
         return sum(self._seen.values()) / _TICKS
 
-    def memory(self) -> int:
-        """Bytes that all of them but this one hold now; what two share counts half for each."""
+    def memory(self, besides: set[int]) -> int:
+        """Bytes that they hold now, but for some of them; what two share counts half for each."""
         total = 0
-        for process in _ours():
-            if process != os.getpid():
-                try:
-                    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-                except OSError:
-                    continue
-                total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+        for process in self.processes() - besides:
+            try:
+                lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+            except OSError:
+                continue
+            total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
         return total
+
+    def processes(self) -> set[int]:
+        """Those that are there now."""
+        return set(_ours())
 
 
 def _ours() -> dict[int, tuple[int, int]]:

@@ -30,14 +30,14 @@ class Spent:
 def spent(command: Sequence[str]) -> Spent:
     """Run a command and count what it and all that it starts take."""
     tree, began = ProcessTree(), time.perf_counter()
-    before = tree.cpu_seconds()
+    before, others = tree.cpu_seconds(), tree.processes()
     peak, done = 0, threading.Event()
 
     def look() -> None:
         nonlocal peak
         while not done.wait(LOOK):
             tree.cpu_seconds()
-            peak = max(peak, tree.memory())
+            peak = max(peak, tree.memory(others))
 
     watching = threading.Thread(target=look)
     watching.start()
