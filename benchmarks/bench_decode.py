@@ -3,7 +3,8 @@
 A generated journal, all of it sealed. In turns: a plain Parquet scan of every column, ``raw`` included, into
 Spark's noop sink, which takes whole rows; the data source's views ``unsound`` and ``decoded``; the stage
 ``unsound`` over a scan; what one would write first, a UDF that decodes each MFP frame and compares all that
-the view compares; and, the least that such a UDF can do, one that compares the id only.
+the view compares, its rows given by Arrow, as Spark does by itself, and by pickle, as it once did; and, the
+least that such a UDF can do, one that compares the id only.
 
 Counted is CPU time of the whole tree of processes: driver, JVM and Python workers. ``FRAMES`` in the
 environment says how many frames; the journal is kept in ``JOURNAL``, if that is given.
@@ -36,6 +37,7 @@ JOURNAL = os.environ.get("JOURNAL")
 ROUNDS = 3
 TO_SCAN, TO_UDF = 0.25, 5.0
 VIEW, SCAN, UDF, LEAST_UDF = "view unsound", "scan", "row UDF", "row UDF, id"
+OLD_UDF = "row UDF, pickle"
 MFP_FRAMES = "protocol = 'mfp' and kind not in ('refused', 'link_opened', 'link_closed')"
 COMPARED = (
     "raw",
@@ -102,6 +104,7 @@ def contenders(spark: SparkSession, place: Path, parts: list[Part]) -> dict[str,
         "view decoded": source.option("view", "decoded").load(str(place)),
         "stage unsound": unsound(scan),
         UDF: frames.where(all_differs(*COMPARED)).select("node", "seq"),
+        OLD_UDF: frames.where(udf(differs, "boolean", useArrow=False)(*COMPARED)).select("node", "seq"),
         LEAST_UDF: frames.where(id_differs("raw", "id")).select("node", "seq"),
     }
 
@@ -137,7 +140,7 @@ def main(report: Report) -> None:
             tables = contenders(spark, place, parts)
             every = sum(part.rows for part in parts)
             mfp = tables[SCAN].where(MFP_FRAMES).count()
-            rows = dict.fromkeys(tables, every) | {UDF: mfp, LEAST_UDF: mfp}
+            rows = dict.fromkeys(tables, every) | {UDF: mfp, OLD_UDF: mfp, LEAST_UDF: mfp}
             for name in (VIEW, UDF):
                 assert tables[name].isEmpty(), "a generated journal is sound"
             found = measured(tables, rows)

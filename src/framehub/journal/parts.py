@@ -99,10 +99,10 @@ def _part(node: Node, segment: Segment, following: int | None, low: int, high: i
             return _between(node, segment, there, low, high)
     try:
         last = segment.first_seq + pq.read_metadata(segment.path).num_rows - 1
-    except (OSError, pa.ArrowException) as exc:
-        if following is None:
-            raise JournalError(f"{segment.path}: a sealed segment cannot be read: {exc}") from exc
-        last = following - 1  # it cannot be read, but what it held is known: whoever reads it is told
+    except (OSError, pa.ArrowException):
+        # It cannot be read, and whoever reads it is told. What it held is known from the next one; without
+        # a next one it held one row at least.
+        last = segment.first_seq if following is None else following - 1
     there = Extent(0, segment.path.stat().st_size, segment.first_seq, last)
     return _between(node, segment, there, low, high)
 

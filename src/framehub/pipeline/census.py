@@ -12,6 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from framehub.codes import Service
 from framehub.journal.reader import Damage, Gap, Part, read_part
@@ -141,7 +142,13 @@ def is_whole(file: Path) -> bool:
 @lru_cache(maxsize=4096)
 def _is_whole(file: Path, _size: int, _changed: int) -> bool:
     told = known_sums(file.parent).get(file.name)
-    return told is None or told == file_sum(file)
+    if told is not None:
+        return told == file_sum(file)
+    try:
+        pq.read_metadata(file)
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _count(census: Census, name: str, batch: pa.RecordBatch, opened: list[pa.Array]) -> None:

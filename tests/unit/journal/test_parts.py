@@ -122,6 +122,15 @@ def test_a_file_that_is_gone_for_good_is_a_journal_error(journal: Path) -> None:
     for part in parts:
         with pytest.raises(JournalError, match="a segment is gone"):
             next(read_part(part))
-    (journal / f"{1:020d}.parquet").write_bytes(b"PAR1")
-    with pytest.raises(JournalError, match="cannot be read"):
-        snapshot(journal)
+
+
+def test_a_last_segment_that_cannot_be_read_is_told_and_hides_no_other(journal: Path) -> None:
+    last = sorted(journal.glob("*.fhj"))[-1]
+    before = int(last.stem) - 1
+    last.unlink()
+    last.with_suffix(".parquet").write_bytes(b"PAR1")
+    seqs, (damage,) = read_and_told(journal)
+    assert seqs == list(range(1, before + 1))
+    assert damage.after_seq == before
+    assert "a sealed segment cannot be read" in damage.reason
+    assert snapshot(journal, after={"n1": before + 1}) == [], "it is told once"
