@@ -4,7 +4,7 @@ A step (``step.py``) must know before it starts Spark's jobs which exchanges the
 links came and went, and how far each node's clock has come. Memory is bounded by the rows of one step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +26,9 @@ _COLUMNS: Final = [
     "mono_ns",
     "link",
     "protocol",
+    "direction",
     "kind",
+    "id",
     "code",
     "ref",
     "refused",
@@ -62,6 +64,18 @@ class NodeCensus:
     """Links they are on."""
     known: set[bytes] = field(default_factory=set)
     """Exchanges that may have begun before these rows."""
+    openings: list[pa.RecordBatch] = field(default_factory=list)
+    """Link, direction and id of what MFP opened: an id may be in use."""
+
+    def uses(self, ids: Collection[tuple[bytes, str, int]]) -> set[tuple[bytes, str, int]]:
+        """Which of these (link, direction, id) the new rows open something with."""
+        wanted = pa.array({number for _, _, number in ids}, pa.int64())
+        found = [
+            (row["link"], row["direction"], row["id"])
+            for batch in self.openings
+            for row in batch.filter(pc.is_in(batch.column("id"), wanted)).to_pylist()
+        ]
+        return set(found) & set(ids)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,8 +190,9 @@ def _count(census: Census, name: str, batch: pa.RecordBatch, opened: list[pa.Arr
     ping = pc.and_(
         pc.equal(kind, "service"), pc.fill_null(pc.equal(batch.column("code"), Service.PING), False)
     )
-    opens = pc.or_(pc.is_in(kind, pa.array(["message", "request"])), ping)
-    opened.append(exchange.filter(pc.and_(mfp, opens)).drop_null())
+    takes_id = pc.and_(mfp, pc.is_in(kind, pa.array(["message", "request"])))
+    opened.append(exchange.filter(pc.or_(takes_id, pc.and_(mfp, ping))).drop_null())
+    node.openings.append(batch.select(["link", "direction", "id"]).filter(takes_id))
 
 
 def link_rows(table: pa.Table, links: dict[str, set[bytes]]) -> pa.Table:

@@ -1,8 +1,8 @@
 """Which exchanges of earlier steps the next one must look at again, and where their rows are.
 
-An exchange is touched when a row of it has come; when the end of a link decides an open one; and when time
-itself decides something about it: a rule of the audit gives it ten seconds (spec/audit.md 1.3), a query an
-hour, a hub stream its timeout.
+An exchange is touched when a row of it has come; when its id is used again; when the end of a link decides
+an open one; and when time itself decides something about it: a rule of the audit gives it ten seconds
+(spec/audit.md 1.3), a query an hour, a hub stream its timeout.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,8 @@ GRACE_NS: Final = 10 * SECOND_NS
 OVERDUE_NS: Final = 3600 * SECOND_NS
 _SLACK_NS: Final = SECOND_NS
 """Tables know microseconds only: look a little too often rather than once too seldom."""
+_TAKES_ID: Final = ("message", "request", "stream")
+"""Kinds of MFP exchanges that take an id for as long as they live."""
 _GAP_ROWS: Final = 65_536
 """Spans nearer to each other than this are read as one: a row group has as many rows."""
 _MOST_SPANS: Final = 32
@@ -62,8 +64,6 @@ class Touched:
     """Links that they are on."""
     minutes: set[int] = field(default_factory=set)
     """Minutes since 1970 in which those began that change without a row of their own."""
-    still_open: list[Row] = field(default_factory=list)
-    """Exchanges of the hot generation that are open and not touched."""
 
     def add(self, node: str, exchange: bytes, first_seq: int, last_seq: int) -> None:
         """One exchange, whose rows lie between these."""
@@ -109,6 +109,7 @@ def find_touched(
     """
     touched = Touched()
     closed = _closed(census.links_table())
+    taken = _taken(census, hot)
     going = _closed(known_links, {node: at - GRACE_NS - _SLACK_NS for node, at in before.items()})
     for row in hot:
         node, exchange = row["node"], bytes.fromhex(row["exchange"])
@@ -117,13 +118,17 @@ def find_touched(
         ends = row["outcome"] == "open" and bool(_links(row) & closed.get(node, set()))
         # A hub tells of a lost link within the grace after it (spec/audit.md 4).
         told = row["protocol"] == "hub" and bool(_links(row) & going.get(node, set()))
-        if has_rows or ends or told or _is_due(row, before.get(node, 0), horizons.get(node, 0)):
+        if (
+            has_rows
+            or ends
+            or told
+            or _taken_id(row) in taken.get(node, set())
+            or _is_due(row, before.get(node, 0), horizons.get(node, 0))
+        ):
             touched.add(node, exchange, row["first_seq"], row["last_seq"])
             touched.links.setdefault(node, set()).update(_links(row))
             if row["opened"] is not None:
                 touched.minutes.add(int(row["opened"].timestamp()) // 60)
-        elif row["outcome"] == "open":
-            touched.still_open.append(row)
     for node, counted in census.nodes.items():
         rest = counted.known - touched.exchanges.get(node, set())
         for index in indexes:
@@ -145,6 +150,21 @@ def _closed(links: pa.Table, since: Mapping[str, int] | None = None) -> dict[str
         if since is None or row["time_ns"] > since.get(row["node"], 0):
             gone.setdefault(row["node"], set()).add(row["link"])
     return gone
+
+
+def _taken(census: Census, hot: list[Row]) -> dict[str, set[tuple[bytes, str, int]]]:
+    """Ids of hot exchanges that new ones are opened with: whether they were free is to be judged."""
+    ids: dict[str, set[tuple[bytes, str, int]]] = {}
+    for row in hot:
+        if (id_ := _taken_id(row)) is not None:
+            ids.setdefault(row["node"], set()).add(id_)
+    return {node: census.nodes[node].uses(held) for node, held in ids.items() if node in census.nodes}
+
+
+def _taken_id(row: Row) -> tuple[bytes, str, int] | None:
+    if row["protocol"] != "mfp" or row["kind"] not in _TAKES_ID or row["id"] is None:
+        return None
+    return bytes.fromhex(row["link"]), row["direction"], row["id"]
 
 
 def _links(row: Row) -> set[bytes]:

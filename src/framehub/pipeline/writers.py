@@ -175,24 +175,9 @@ def _standing(work: Work, snapshot: Path) -> DataFrame:
 
 
 def _reused(work: Work) -> DataFrame:
-    """Ids that new rows use again, also those of exchanges that are open since before."""
-    alive = lives(work.rows, work.links)
-    open_ = [
-        {
-            "node": row["node"],
-            "link": bytes.fromhex(row["link"]),
-            "direction": row["direction"],
-            "id": row["id"],
-            "exchange": bytes.fromhex(row["exchange"]),
-            "seq": row["first_seq"],
-        }
-        for row in work.touched.still_open
-        if row["protocol"] == "mfp" and row["kind"] in ("message", "request", "stream")
-    ]
-    if open_:
-        older = frame_of(work.spark, pa.Table.from_pylist(open_))
-        alive = alive.unionByName(older, allowMissingColumns=True)
-    return reused_ids(alive).where(F.element_at("evidence", -1) > work.of_node(work.state.nodes))
+    """Ids that new rows use again: whoever had them before is touched."""
+    used = reused_ids(lives(work.rows, work.links))
+    return used.where(F.element_at("evidence", -1) > work.of_node(work.state.nodes))
 
 
 def _with_the_last(work: Work) -> DataFrame:

@@ -107,10 +107,17 @@ def test_a_stream_is_looked_at_until_ten_seconds_after_its_link_closed() -> None
     assert _numbers(_find(_census(), hot, 132, 200, closed_at=120)) == set()
 
 
-def test_open_ones_that_are_not_touched_are_remembered() -> None:
-    touched = _find(_census(), [_row(1, outcome="open"), _row(2)], 100, 101)
-    assert [row["id"] for row in touched.still_open] == [1]
-    assert touched.table().num_rows == 0
+def test_using_its_id_again_touches_it() -> None:
+    hot = [_row(1, outcome="open"), _row(2), _row(3, protocol="rpc", id=None), _row(4, kind="ping")]
+    openings = {
+        "link": [LINK, LINK, LINK, b"another!"],
+        "direction": ["in", "out", "in", "in"],
+        "id": [1, 2, 4, 2],
+    }
+    census = _census()
+    census.nodes["one"].openings.append(pa.RecordBatch.from_pydict(openings))
+    assert _numbers(_find(census, hot, 100, 101)) == {1}
+    assert _find(_census(), hot, 100, 101).table().num_rows == 0
 
 
 def test_settled_ones_are_found_by_their_index(tmp_path: Path) -> None:
