@@ -357,8 +357,9 @@ async def test_nothing_is_lost_or_done_twice_however_many_children_are_killed(
 
     asking = asyncio.gather(*(ask_many(1000 * first) for first in range(50)))
     while not asking.done():
-        await asyncio.sleep(0.02)
-        if shop.pids and kills < 40:
+        # A machine so slow that all of these hit children which had not begun anything gets more time.
+        await asyncio.sleep(0.02 if kills < 40 else 0.5)
+        if shop.pids and (kills < 40 or not deaths):
             os.kill(random.choice(shop.pids), signal.SIGKILL)
             kills += 1
     await asking
