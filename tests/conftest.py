@@ -1,7 +1,8 @@
-"""What every test shares: how hard hypothesis looks, chosen by HYPOTHESIS_PROFILE."""
+"""What every test shares: how hard hypothesis looks (HYPOTHESIS_PROFILE), and how long a test may take."""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Machines are slow and busy: a time limit per example tests the machine, not the code.
@@ -12,3 +13,12 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=20_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
+
+WITH_SPARK = 900
+"""Seconds after which a test that starts Spark hangs: on a busy machine a start alone may take a minute."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.timeout(WITH_SPARK), append=False)

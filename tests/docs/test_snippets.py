@@ -53,7 +53,7 @@ def python(path: Path, *arguments: str) -> str:
         cwd=path.parent,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -220,7 +220,7 @@ def test_the_first_endpoint_guide_runs_as_printed(tmp_path: Path) -> None:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=400,
             check=False,
         )
         assert done.returncode == 0, done.stderr

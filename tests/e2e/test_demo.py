@@ -9,7 +9,6 @@ from .conftest import Cli
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(240)
 def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: Path) -> None:
     done = cli("demo", "--out", "d")
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from framehub.journal.generate import generate
 from framehub.pipeline.audit import audit
 from framehub.pipeline.stages.rules import RULES
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from framehub.journal.generate import generate
 from framehub.pipeline.explore import explorer
 from framehub.pipeline.run import run
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from framehub.pipeline.run import run
 from tests.chaos.pipeline.kills import kill_an_executor, kill_drivers, problems
 from tests.cluster.same import rows_of, without_us
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from framehub.pipeline.run import batches, follow, run
 from framehub.pipeline.schemas import TABLES
 from framehub.pipeline.state import State, load_state
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 TablesOf = Callable[[Path], dict[str, Any]]
 

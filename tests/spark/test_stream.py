@@ -88,7 +88,6 @@ def test_rows_that_are_gone_are_said(two_nodes: Path) -> None:
         stream(two_nodes / "nowhere").latestOffset({}, ALL)
 
 
-@pytest.mark.timeout(240)
 def test_a_query_goes_on_where_it_was(
     spark: SparkSession, two_nodes: Path, tmp_path: Path, holds_all_of: Same
 ) -> None:
@@ -138,7 +137,6 @@ writing.start(out).awaitTermination()
 """
 
 
-@pytest.mark.timeout(400)
 def test_each_row_comes_once_though_the_driver_is_killed(
     spark: SparkSession, two_nodes: Path, tmp_path: Path, holds_all_of: Same
 ) -> None:

@@ -13,7 +13,7 @@ from framehub.pipeline.stages.rules import RULES
 from framehub.pipeline.stages.violations import violations
 from tests.spark.audit_cases import LATER, LINK
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 Told = set[tuple[str, str, tuple[int, ...]]]
 

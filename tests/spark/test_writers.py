@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from framehub.journal.generate import generate
 from framehub.pipeline.run import run
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_settled_files_are_kept_and_hot_ones_are_not(spark: SparkSession, tmp_path: Path) -> None:
