@@ -34,7 +34,7 @@ def cli(tmp_path: Path) -> Cli:
             text=True,
             cwd=tmp_path,
             env=ENV,
-            timeout=100,
+            timeout=600,
             check=False,
         )
 
