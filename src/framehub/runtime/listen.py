@@ -18,6 +18,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.address import parse
 from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.entrance import HUB_PATH, Entrance, HubEntrance, MfpEntrance
 from framehub.runtime.handshakes import hush
 from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
@@ -39,6 +40,7 @@ class Listener:
         tap: Tap | None = None,
         origins: Sequence[str] = (),
         ssl: SSLContext | None = None,
+        hub: HubEntrance | None = None,
     ) -> None:
         self.peers: set[Peer] = set()
         """Who is connected now."""
@@ -53,11 +55,11 @@ class Listener:
         self._server: WebSocketServer | ByteStreamServer
         if self._address.is_websocket:
             _check_room(settings or Settings())
-            self._server = WebSocketServer(
-                self._address, settings or Settings(), self._own_websocket, origins=origins, ssl=ssl
-            )
-        elif origins:
-            raise ConfigError(f"origins= goes with ws:// and wss://, not with {self._address.place}")
+            entrances = self._entrances(settings or Settings(), hub)
+            self._server = WebSocketServer(self._address, entrances, origins=origins, ssl=ssl)
+        elif origins or hub:
+            name = "origins" if origins else "hub"
+            raise ConfigError(f"{name}= goes with ws:// and wss://, not with {self._address.place}")
         else:
             self._settings, self._checksum = self._address.settings(settings or Settings())
             self._server = ByteStreamServer(self._address, self._settings, self._own_stream)
@@ -66,6 +68,11 @@ class Listener:
     def url(self) -> str:
         """Where to connect; the port is the real one, also if 0 was asked for."""
         return replace(self._address, port=self.port).url
+
+    @property
+    def hub_url(self) -> str:
+        """Where clients of the hub connect, if there is one."""
+        return replace(self._address, port=self.port, path=HUB_PATH).url
 
     @property
     def port(self) -> int:
@@ -121,19 +128,27 @@ class Listener:
 
     # --- inside ----------------------------------------------------------------------------------------
 
-    def _own_websocket(self, link: Link, settings: Settings, *, greet: bool) -> Peer:
-        peer = self._own(link, settings, checksum=greet and settings.checksums.mode != "off")
+    def _entrances(self, settings: Settings, hub: HubEntrance | None) -> dict[str, Entrance]:
+        entrances: dict[str, Entrance] = {self._address.path: MfpEntrance(settings, self._own_websocket)}
+        if hub is not None:
+            if HUB_PATH in entrances:
+                raise ConfigError(f"{self._address.place}: {HUB_PATH} is the hub's")
+            entrances[HUB_PATH] = hub
+        return entrances
+
+    def _own_websocket(self, link: Link, user: int, *, settings: Settings, greet: bool) -> Peer:
+        peer = self._own(link, settings, user, checksum=greet and settings.checksums.mode != "off")
         if greet:
             peer.greet(HELLO, hello(settings, link=peer.link))
         return peer
 
     def _own_stream(self, link: ByteStreamLink) -> Peer:
-        return self._own(link, self._settings, checksum=self._checksum)
+        return self._own(link, self._settings, 0, checksum=self._checksum)
 
-    def _own(self, link: Link, settings: Settings, *, checksum: bool) -> Peer:
+    def _own(self, link: Link, settings: Settings, user: int, *, checksum: bool) -> Peer:
         link_id = secrets.token_bytes(8)
-        tap = self._tap.link(link_id) if self._tap else None
-        peer = Peer(settings, link, self._endpoints, link_id=link_id, tap=tap, checksum=checksum)
+        tap = self._tap.link(link_id, user=user) if self._tap else None
+        peer = Peer(settings, link, self._endpoints, link_id=link_id, tap=tap, user=user, checksum=checksum)
         self.peers.add(peer)
         peer.closed.add_done_callback(partial(self._left, peer))
         if self._paused:

@@ -2,21 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from ssl import SSLContext
-from typing import Final, Protocol
+from typing import Final
 
 import aiofastnet
 from picows import WSAutoPingStrategy, WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
-from framehub.mfp.negotiation import SUBPROTOCOLS, choose
-from framehub.mfp.settings import Settings
 from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
 from framehub.runtime.address import Address, is_loopback
+from framehub.runtime.entrance import Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
 from framehub.runtime.quiet import QuietLog
@@ -30,15 +29,8 @@ READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
 
-class Own(Protocol):
-    """Makes the owner of a WebSocket that is open."""
-
-    def __call__(self, link: WebSocketLink, settings: Settings, *, greet: bool) -> LinkOwner:
-        """``greet`` a peer that offered a sub-protocol."""
-
-
 class WebSocketServer:
-    """Listens for WebSockets.
+    """Listens for WebSockets; ``entrances`` are what is spoken at each path.
 
     picows reads the request, up to 16 KiB of it, and does the upgrade; what it is given to do, for how long
     and for how many at once is decided here.
@@ -47,19 +39,17 @@ class WebSocketServer:
     def __init__(
         self,
         address: Address,
-        settings: Settings,
-        own: Own,
+        entrances: Mapping[str, Entrance],
         *,
         origins: Iterable[str] = (),
         ssl: SSLContext | None = None,
     ) -> None:
         self.port = address.port
         self._address = address
-        self._settings = settings
-        self._own = own
+        self._entrances = dict(entrances)
+        self._max_bytes = max(entrance.max_bytes for entrance in entrances.values())
         self._origins = frozenset(origins)
         self._ssl = ssl
-        self._agreed: dict[str | None, Settings] = {None: settings}  # made once: connections share them
         self._stopping = False
         self._acceptor: Acceptor | None = None
         self._quiet = QuietLog(log, address.place)
@@ -119,50 +109,45 @@ class WebSocketServer:
             auto_ping_reply_timeout=0,
             auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
             enable_auto_pong=False,
-            max_frame_size=self._settings.max_frame_bytes,
+            max_frame_size=self._max_bytes,  # the path is not known yet; a link knows its own
             extra_headers=None,
             read_buffer_init_size=READ_BUFFER,
         )
 
     def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one upgrade, before anything is made for it."""
-        refuse = partial(self._refuse, arrival)
-        path, _, query = request.path.decode("latin-1").partition("?")
-        if len(request.headers) > MOST_HEADERS:
-            return refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_HEADERS} headers")
-        if path != self._address.path:
-            return refuse(HTTPStatus.NOT_FOUND, f"nothing at {path}; MFP is at {self._address.path}")
-        if query:
-            return refuse(HTTPStatus.BAD_REQUEST, "no query string is accepted")
-        if self._stopping:
-            return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
-        origin = request.headers.get("Origin")
-        if origin is not None and origin not in self._origins | self._own_origins:
-            return refuse(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
-        offered = [
-            name.strip()
-            for line in request.headers.getall("Sec-WebSocket-Protocol", [])
-            for name in line.split(",")
-        ]
-        name = choose(offered, summed=self._settings.verify_always)
-        if offered and name is None:
-            return refuse(HTTPStatus.BAD_REQUEST, f"speak one of {', '.join(SUBPROTOCOLS)}")
+        try:
+            entrance = self._entrance(request)
+            offered = _offered(request)
+            agreed = entrance.agree(offered, request)
+        except Refused as refused:
+            return self._refuse(arrival, refused)
+        name = agreed.subprotocol
         headers = {"Sec-WebSocket-Protocol": name} if name else None
-        link = self._link(arrival, name)
-        return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
-
-    def _link(self, arrival: Arrival, name: str | None) -> WebSocketLink:
-        if name is not None and name not in self._agreed:
-            self._agreed[name] = replace(self._settings, checksums=SUBPROTOCOLS[name])
-        settings = self._agreed[name]
 
         def own(link: WebSocketLink) -> LinkOwner:
             arrival.opened()
-            return self._own(link, settings, greet=name is not None)
+            return agreed.own(link, 0)
 
-        return WebSocketLink(
-            own, max_bytes=settings.max_frame_bytes, listening=True, patience=settings.progress_timeout
-        )
+        link = WebSocketLink(own, max_bytes=entrance.max_bytes, listening=True, patience=entrance.patience)
+        return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
+
+    def _entrance(self, request: WSUpgradeRequest) -> Entrance:
+        """Where this request wants to go, if it may go there at all."""
+        path, _, query = request.path.decode("latin-1").partition("?")
+        if len(request.headers) > MOST_HEADERS:
+            raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_HEADERS} headers")
+        entrance = self._entrances.get(path)
+        if entrance is None:
+            raise Refused(HTTPStatus.NOT_FOUND, f"nothing at {path}; want {' or '.join(self._entrances)}")
+        if query:
+            raise Refused(HTTPStatus.BAD_REQUEST, "no query string is accepted")
+        if self._stopping:
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in self._origins | self._own_origins:
+            raise Refused(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
+        return entrance
 
     @property
     def _own_origins(self) -> set[str]:
@@ -171,8 +156,14 @@ class WebSocketServer:
         names = {host, "localhost", "127.0.0.1", "[::1]"} if is_loopback(host) else {host}
         return {f"{scheme}://{name}:{self.port}" for scheme in ("http", "https") for name in names}
 
-    def _refuse(self, arrival: Arrival, status: HTTPStatus, text: str) -> WSUpgradeResponseWithListener:
+    def _refuse(self, arrival: Arrival, refused: Refused) -> WSUpgradeResponseWithListener:
         arrival.is_refused = True
-        self._quiet.count(f"refused with HTTP {status.value}")
-        response = WSUpgradeResponse.create_error_response(status, f"{text}\n".encode())
+        self._quiet.count(f"refused with HTTP {refused.status.value}")
+        response = WSUpgradeResponse.create_error_response(refused.status, f"{refused.text}\n".encode())
         return WSUpgradeResponseWithListener(response, None)
+
+
+def _offered(request: WSUpgradeRequest) -> list[str]:
+    """The sub-protocols, in the client's order."""
+    lines = request.headers.getall("Sec-WebSocket-Protocol", [])
+    return [name.strip() for line in lines for name in line.split(",")]

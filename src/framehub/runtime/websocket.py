@@ -1,4 +1,4 @@
-"""MFP over WebSocket, on picows: whole binary messages in and out, and nothing a peer can do to hurt.
+"""A WebSocket, on picows: whole binary messages in and out, and nothing a peer can do to hurt.
 
 picows parses frames and leaves the rest to us: message assembly, RSV bits, text, closing, and a bound on what
 waits for a peer that does not read.
@@ -77,6 +77,7 @@ class WebSocketLink(Behind, WSListener):
         self._watched: Watched | None = None
         self._cutting: asyncio.TimerHandle | None = None
         self._completed = False
+        self._ended = False
         self._tail = 0
         self._controls = 0
         self._controls_since = 0.0
@@ -168,12 +169,18 @@ class WebSocketLink(Behind, WSListener):
             if frame.rsv1 or frame.rsv2 or frame.rsv3:
                 self._refuse_reserved()
             else:
-                large = frame.payload_size > SMALL_BYTES
-                self._deliver(frame.get_payload_as_memoryview() if large else frame.get_payload_as_bytes())
+                size = frame.payload_size
+                if size > self._max_bytes:
+                    self._refuse_large()
+                else:
+                    large = size > SMALL_BYTES
+                    data = frame.get_payload_as_memoryview() if large else frame.get_payload_as_bytes()
+                    self._deliver(data)
         else:
             self._on_other(transport, frame, kind)
         if frame.last_in_buffer:
             self._reading = False
+            self._ended = True
             self._tail = frame.tail_size
             if self._small:
                 self._write()
@@ -204,7 +211,7 @@ class WebSocketLink(Behind, WSListener):
         elif kind == WSMsgType.PONG:
             self._count_control()
         elif kind == WSMsgType.TEXT:
-            self.close(CloseCode.UNSUPPORTED, "text messages carry no MFP")
+            self.close(CloseCode.UNSUPPORTED, "only binary messages are spoken here")
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The socket is gone."""
@@ -255,12 +262,25 @@ class WebSocketLink(Behind, WSListener):
     def _refuse_reserved(self) -> None:
         self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
 
+    def _refuse_large(self) -> None:
+        self._fragments.clear()
+        self.close(CloseCode.TOO_BIG, f"a message over {self._max_bytes} bytes or {MAX_FRAGMENTS} parts")
+
     def _came(self, size: int) -> None:
         """So many bytes were read, and what was whole of them has been taken."""
         transport = self._transport
         if transport is not None and transport.is_close_frame_sent and self._closing is None:
             self._parser_refused(transport)
             return
+        if self._ended:
+            self._ended = False
+        else:
+            self._tail += size
+        if self._tail > self._max_bytes + ROOM_FOR_HEAD and not self._closing:
+            # The parser has one limit for all listeners' paths: it would read on.
+            assert self._watched is not None
+            self._watched.deaf = True
+            self._refuse_large()
         self._read_ahead(size)
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
@@ -301,8 +321,7 @@ class WebSocketLink(Behind, WSListener):
     def _collect(self, frame: WSFrame) -> None:
         self._fragment_bytes += frame.payload_size
         if self._fragment_bytes > self._max_bytes or len(self._fragments) >= MAX_FRAGMENTS:
-            self._fragments.clear()
-            self.close(CloseCode.TOO_BIG, f"a message over {self._max_bytes} bytes or {MAX_FRAGMENTS} parts")
+            self._refuse_large()
             return
         self._fragments.append(frame.get_payload_as_bytes())
         if frame.fin:
