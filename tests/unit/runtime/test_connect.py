@@ -16,7 +16,7 @@ async def test_nobody_there_is_said_so() -> None:
 
 async def test_a_refusal_says_what_the_listener_said() -> None:
     async with listen("ws://127.0.0.1:0/mfp", Endpoints()) as server:
-        with pytest.raises(ConnectFailed, match="HTTP 404 nothing at /other; MFP is at /mfp"):
+        with pytest.raises(ConnectFailed, match="HTTP 404 nothing at /other; want /mfp"):
             async with connect(server.url.replace("/mfp", "/other")):
                 pass
 

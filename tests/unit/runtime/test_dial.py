@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConfigError, ConnectFailed
-from framehub.runtime.dial import Dialer, dialer
+from framehub.runtime.dial import Dialer, dialer, open_websocket
 from framehub.runtime.endpoints import Endpoints
-from framehub.runtime.listen import listen
+from framehub.runtime.entrance import HubEntrance
+from framehub.runtime.listen import Listener, listen
+from framehub.runtime.websocket import WebSocketLink
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,59 @@ def test_a_token_is_not_shown() -> None:
     there = dialer("ws://127.0.0.1:1/mfp", token="secret")
     assert isinstance(there, Dialer)
     assert "secret" not in repr(there)
+
+
+@pytest.mark.parametrize("token", ["", "two words", "a\r\nX-Evil: 1"])
+def test_a_token_that_cannot_be_one_is_refused_before_anything_is_sent(token: str) -> None:
+    with pytest.raises(ConfigError, match="token: want"):
+        dialer("ws://127.0.0.1:1/mfp", token=token)
+
+
+# --- any WebSocket -----------------------------------------------------------------------------------------
+
+
+class Ear:
+    """Keeps the first message that comes."""
+
+    def __init__(self, link: WebSocketLink) -> None:
+        self.link = link
+        self.heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def frame_received(self, data: bytes | memoryview) -> None:
+        self.heard.set_result(bytes(data))
+
+    def link_full(self) -> None: ...
+
+    def link_ready(self) -> None: ...
+
+    def link_lost(self, code: int, reason: str) -> None: ...
+
+
+def greeting(link: WebSocketLink, *, version: int, user: int) -> Ear:
+    link.send(f"v{version} for {user}".encode())
+    return Ear(link)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, b"v2 for 0"),
+        ({"subprotocols": ("hub.v1",)}, b"v1 for 0"),
+        ({"headers": {"X-Hub-Version": "1"}}, b"v1 for 0"),
+        ({"headers": {"X-Hub-Version": "1"}, "subprotocols": ("hub.v2", "hub.v1")}, b"v1 for 0"),
+    ],
+)
+async def test_any_websocket_can_be_dialled_with_headers_and_subprotocols(
+    options: dict[str, Any], said: bytes
+) -> None:
+    async with Listener("ws://127.0.0.1:0/mfp", Endpoints(), hub=HubEntrance(greeting)) as server:
+        owner = await open_websocket(server.hub_url, Ear, max_bytes=100, patience=1.0, **options)
+        assert await owner.heard == said
+        owner.link.close(1000, "")
+
+
+async def test_a_refusal_has_its_status_whatever_is_spoken() -> None:
+    async with Listener("ws://127.0.0.1:0/mfp", Endpoints(), hub=HubEntrance(greeting)) as server:
+        with pytest.raises(ConnectFailed, match="HTTP 400 speak one of") as caught:
+            await open_websocket(server.hub_url, Ear, max_bytes=100, patience=1.0, subprotocols=("hub.v7",))
+        assert caught.value.status == 400
