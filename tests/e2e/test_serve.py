@@ -85,7 +85,10 @@ async def test_a_killed_gateway_loses_nothing_that_was_durable_and_starts_again(
     again.send_signal(signal.SIGTERM)
     assert again.wait(10) == 0
     after = json.loads(cli("journal", "check", "j", "--json").stdout)
-    assert after["rows"] == before["rows"]
+    assert after["rows"] == before["rows"] + 1
+    last, end = map(json.loads, cli("journal", "cat", "j", "--json").stdout.splitlines()[-2:])
+    assert (end["kind"], end["code"], end["link"]) == ("link_closed", 1006, last["link"])
+    assert end["time_ns"] == last["time_ns"]
 
 
 @pytest.mark.parametrize(

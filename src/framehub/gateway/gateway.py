@@ -9,6 +9,7 @@ from framehub.errors import FramehubError, JournalError
 from framehub.gateway.app import load_app
 from framehub.gateway.functions import FunctionEndpoints
 from framehub.gateway.settings import GatewaySettings, split_address
+from framehub.journal.open_links import OpenLinks
 from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import CurveServer, read_public, read_secret
@@ -35,6 +36,7 @@ class Gateway:
         """Why it stopped by itself, if it did."""
         self._stopping = asyncio.Event()
         self._writer: JournalWriter | None = None
+        self._links: OpenLinks | None = None
         self._listener: Listener | None = None
         self._functions: RpcProxy | None = None
 
@@ -51,7 +53,7 @@ class Gateway:
         def soon(call: Callable[..., None], *args: object) -> None:
             loop.call_soon_threadsafe(call, *args)
 
-        tap = None
+        tap: Tap | None = None
         if settings.journal is not None:
             self._writer = JournalWriter(
                 settings.journal,
@@ -60,7 +62,8 @@ class Gateway:
                 on_room=lambda: soon(self._resume),
                 on_failure=lambda error: soon(self._fail, error),
             )
-            tap = Tap(self._writer, on_full=self._pause)
+            self._links = OpenLinks(self._writer.node.directory)
+            tap = Tap(self._writer, on_full=self._pause, links=self._links)
             for damage in (*self._writer.recovery.cut, *self._writer.recovery.damages):
                 log.warning("journal: %s", damage)
         try:
@@ -151,6 +154,8 @@ class Gateway:
                 await asyncio.sleep(0.02)
             self._functions.close()
         if self._writer:
+            if self._links:
+                self._links.close()
             try:
                 await asyncio.to_thread(self._writer.close)
             except JournalError as exc:

@@ -18,6 +18,7 @@ from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.segments import Node, Segment, segments, sync_directory
 
 _STEP: Final = 1 << 20
+_TIMES: Final = ("time_ns", "mono_ns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class Recovery:
     """Damage inside segments: those stay as they are."""
     unsealed: tuple[Path, ...] = ()
     """Sound segments that can be sealed, oldest first."""
+    last_at: tuple[int, int] | None = None
+    """``time_ns`` and ``mono_ns`` of the last row; None if there is none that can be read."""
 
 
 def recover(node: Node) -> Recovery:
@@ -39,7 +42,7 @@ def recover(node: Node) -> Recovery:
         leftover.unlink()
     every = segments(node.directory, hidden=True)
     sealed = [segment for segment in every if segment.kind == "parquet"]
-    last_seq = _last_sealed(sealed[-1]) if sealed else 0
+    last_seq, last_at = _last_sealed(sealed[-1]) if sealed else (0, None)
     done = {segment.first_seq for segment in sealed}
     cut: list[Damage] = []
     damages: list[Damage] = []
@@ -50,8 +53,9 @@ def recover(node: Node) -> Recovery:
         if segment.first_seq in done:  # sealed whole; only the removal was missed
             segment.path.unlink()
             continue
-        inside, torn, last = _examine(segment, node)
+        inside, torn, last, at = _examine(segment, node)
         last_seq = max(last_seq, last)
+        last_at = at or last_at
         damages += inside
         if torn is not None:
             _cut(segment.path, torn)
@@ -63,31 +67,47 @@ def recover(node: Node) -> Recovery:
         else:
             unsealed.append(segment.path)
     sync_directory(node.directory)
-    return Recovery(next_seq=last_seq + 1, cut=tuple(cut), damages=tuple(damages), unsealed=tuple(unsealed))
+    return Recovery(
+        next_seq=last_seq + 1,
+        cut=tuple(cut),
+        damages=tuple(damages),
+        unsealed=tuple(unsealed),
+        last_at=last_at,
+    )
 
 
-def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None, int]:
+def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None, int, tuple[int, int] | None]:
     inside: list[Damage] = []
     torn: Damage | None = None
     last = 0
+    block: Block | None = None
     for found in scan_segment(segment.path, salt=node.salt):
         if isinstance(found, Block):
             last = max(last, found.header.last_seq)
+            block = found if found.header.rows else block
         elif found.torn:
             torn = found
         else:
             inside.append(found)
             last = max(last, (found.before_seq or 1) - 1)  # numbers of lost rows are not given again
-    return inside, torn, last
+    return inside, torn, last, _times(block.rows()) if block else None
 
 
-def _last_sealed(segment: Segment) -> int:
+def _last_sealed(segment: Segment) -> tuple[int, tuple[int, int] | None]:
     """The last row of a sealed segment: rows count up from the first, without a gap."""
     try:
-        rows: int = pq.read_metadata(segment.path).num_rows
+        with pq.ParquetFile(segment.path) as file:
+            rows: int = file.metadata.num_rows
+            groups = file.num_row_groups
+            last = file.read_row_group(groups - 1, columns=list(_TIMES)) if groups else None
     except (OSError, pa.ArrowException) as exc:
         raise JournalError(f"{segment.path}: the last sealed segment cannot be read: {exc}") from exc
-    return segment.first_seq + rows - 1
+    return segment.first_seq + rows - 1, _times(last) if last is not None else None
+
+
+def _times(rows: pa.RecordBatch | pa.Table) -> tuple[int, int]:
+    wall, mono = (rows.column(name)[rows.num_rows - 1].as_py() for name in _TIMES)
+    return wall, mono
 
 
 def _cut(file: Path, torn: Damage) -> None:

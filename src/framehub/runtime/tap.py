@@ -9,6 +9,7 @@ from time import monotonic_ns, time_ns
 
 from framehub.errors import JournalError
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
+from framehub.journal.open_links import OpenLinks
 from framehub.journal.record import NO_ID, Row
 from framehub.journal.writer import JournalWriter
 from framehub.mfp.frames import Frame
@@ -19,9 +20,19 @@ __all__ = ["IN", "OUT", "LinkTap", "Tap"]
 class Tap:
     """Where a node's rows go."""
 
-    def __init__(self, writer: JournalWriter, *, on_full: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        writer: JournalWriter,
+        *,
+        on_full: Callable[[], None] | None = None,
+        links: OpenLinks | None = None,
+    ) -> None:
+        """``links`` are noted, should this process be killed; those left by another that was, end here."""
         self._writer = writer
         self._on_full = on_full
+        self._links = links
+        if links is not None:
+            links.end_left(self.append, writer.recovery.last_at or (time_ns(), monotonic_ns()))
 
     def link(self, link: bytes, *, user: int = 0) -> "LinkTap":
         """A tap for one connection."""
@@ -40,12 +51,19 @@ class Tap:
         if self._on_full is not None and self._writer.full:
             self._on_full()
 
+    def append_link(self, row: Row) -> None:
+        """The same for a row about a link that comes or goes."""
+        if self._links is not None:
+            self._links.note(row)
+        self.append(row)
+
 
 class LinkTap:
     """Records the frames of one MFP connection."""
 
     def __init__(self, tap: Tap, link: bytes, user: int) -> None:
         self._append = tap.append
+        self._append_link = tap.append_link
         self._link = link
         self._rows = LinkRows(link, user)
 
@@ -76,8 +94,8 @@ class LinkTap:
 
     def opened(self) -> None:
         """Record that the link is up."""
-        self._append(self._rows.opened((time_ns(), monotonic_ns())))
+        self._append_link(self._rows.opened((time_ns(), monotonic_ns())))
 
     def closed(self, code: int, reason: str) -> None:
         """Record that the link is gone, and why."""
-        self._append(self._rows.closed((time_ns(), monotonic_ns()), code, reason))
+        self._append_link(self._rows.closed((time_ns(), monotonic_ns()), code, reason))

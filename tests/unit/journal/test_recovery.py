@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from framehub.errors import JournalError
+from framehub.journal.reader import read
 from framehub.journal.recovery import recover
 from framehub.journal.seal import seal
 from framehub.journal.segments import Node, parquet_path
@@ -70,3 +71,12 @@ def test_a_last_parquet_that_cannot_be_read_stops_the_writer(node: Node) -> None
     parquet_path(node.directory, 1).write_bytes(b"nonsense")
     with pytest.raises(JournalError, match="cannot be read"):
         recover(node)
+
+
+def test_the_time_of_the_last_row_is_told_sealed_or_not(node: Node, segment: Callable[..., Path]) -> None:
+    assert recover(node).last_at is None
+    path = segment(node.directory)
+    times = [(row["time_ns"], row["mono_ns"]) for batch in read(node.directory) for row in batch.to_pylist()]
+    assert recover(node).last_at == times[-1]
+    seal(path, node="n1")
+    assert recover(node).last_at == times[-1]
