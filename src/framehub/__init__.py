@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
     from framehub.runtime.reconnect import ReconnectingPeer
+    from framehub.runtime.service import Service
+    from framehub.runtime.service_stream import ServiceStream
     from framehub.runtime.streams import Chunk, InStream, OutStream
     from framehub.runtime.worker import Worker
 
@@ -55,6 +57,8 @@ _HOME = {
     "listen": "runtime.listen",
     "Peer": "runtime.peer",
     "ReconnectingPeer": "runtime.reconnect",
+    "Service": "runtime.service",
+    "ServiceStream": "runtime.service_stream",
     "Chunk": "runtime.streams",
     "InStream": "runtime.streams",
     "OutStream": "runtime.streams",
@@ -115,6 +119,8 @@ __all__ = [
     "Reply",
     "RequestAborted",
     "RequestTimeout",
+    "Service",
+    "ServiceStream",
     "Settings",
     "StreamAborted",
     "UnsupportedFunctionName",

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,8 +106,14 @@ class Hub:
         self.started: list[subprocess.Popen[str]] = []
 
     def start(self, *args: str) -> "subprocess.Popen[str]":
+        return self._start(FRAMEHUB, *args)
+
+    def start_python(self, *args: str) -> "subprocess.Popen[str]":
+        return self._start(sys.executable, *args)
+
+    def _start(self, *words: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [FRAMEHUB, *args],
+            words,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -15,6 +15,7 @@ COMMANDS = {
     "serve": "framehub.cli.serve:serve",
     "demo": "framehub.cli.demo:demo",
     "worker": "framehub.cli.worker:worker",
+    "service": "framehub.cli.service:service",
     "ls": "framehub.cli.functions:ls",
     "describe": "framehub.cli.functions:describe",
     "call": "framehub.cli.call:call",

@@ -16,8 +16,10 @@ REACHED_IN: Final = 5.0
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def proxy_options(default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIENTS") -> Callable[[Any], Any]:
-    """Add the options that say where the proxy is."""
+def proxy_options(
+    default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIENTS", *, what: str = "proxy"
+) -> Callable[[Any], Any]:
+    """Add the options that say where the proxy is, or another ``what``."""
 
     def add(command: Any) -> Any:
         for option in (
@@ -25,7 +27,7 @@ def proxy_options(default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIE
                 "--server-key",
                 type=_FILE,
                 metavar="FILE",
-                help="The proxy's public CURVE key, FILE.pub there.",
+                help=f"The {what}'s public CURVE key, FILE.pub there.",
             ),
             click.option("--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key."),
             click.option(
@@ -36,7 +38,7 @@ def proxy_options(default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIE
                 envvar=variable,
                 show_envvar=True,
                 metavar="ADDR",
-                help="Where the proxy listens.",
+                help=f"Where the {what} listens.",
             ),
         ):
             command = option(command)
@@ -75,7 +77,7 @@ def keys(curve_key: Path | None, server_key: Path | None) -> CurveClient | None:
         raise BadInput("--curve-key and --server-key go together: give both, or none")
     servers = read_public(server_key)
     if len(servers) != 1:
-        raise ConfigError(f"{server_key}: want one public key, that of the proxy, not {len(servers)}")
+        raise ConfigError(f"{server_key}: want one public key, that of the server, not {len(servers)}")
     return CurveClient(servers[0], read_secret(curve_key))
 
 

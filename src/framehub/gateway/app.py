@@ -1,4 +1,4 @@
-"""Find what ``MODULE:NAME`` on a command line means: the ``Endpoints`` of an app, a ``Worker``."""
+"""Find what ``MODULE:NAME`` on a command line means: ``Endpoints`` of an app, a ``Worker``, a ``Service``."""
 
 import importlib
 import sys

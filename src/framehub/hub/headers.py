@@ -25,6 +25,8 @@ _V1: Final = struct.Struct(">I")
 _NUMBER: Final = struct.Struct(">H")
 _SETTINGS: Final = struct.Struct(">BIH")
 SETTINGS_BYTES: Final = _SETTINGS.size
+HEADER_BYTES: Final = {1: _V1.size, 2: _V2.size}
+"""What every frame has at least, by version."""
 
 _FIRST: Final = HubState.FIRST
 _STATES: Final = tuple(HubState(n) if n in HubState.__members__.values() else None for n in range(16))
@@ -63,6 +65,18 @@ class Settings(Struct, frozen=True, gc=False):
             return _SETTINGS.pack(self.version, self.timeout_ms, self.service)
         except struct.error as exc:
             raise LocalProtocolError(f"a number does not fit the settings: {exc}") from exc
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Settings":
+        """Read exactly one record, as it stands in a READY.
+
+        Raises:
+            MalformedFrame: that is none.
+        """
+        settings = _read_settings(data, 0)
+        if len(data) > SETTINGS_BYTES:
+            raise MalformedFrame("trailing bytes after the settings", offset=SETTINGS_BYTES)
+        return settings
 
 
 class HubFrame(Struct, frozen=True, gc=False):

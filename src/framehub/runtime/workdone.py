@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -36,11 +36,29 @@ class Leftover(NamedTuple):
     """Begun, and not ended in time."""
 
 
+class Named(Protocol):
+    """A function, to the log."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+
 class Doing:
     """Runs functions, and tells the log why they fail: the whole traceback, though not every time."""
 
-    def __init__(self, max_bytes: int, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        *,
+        clock: Callable[[], float] = monotonic,
+        setting: str = "max_message_bytes",
+        log: logging.Logger = log,
+    ) -> None:
+        """``setting`` is where ``max_bytes`` comes from."""
         self._max_bytes = max_bytes
+        self._setting = setting
+        self._log = log
         self._clock = clock
         self._told: dict[str, float] = {}
         self._untold: dict[str, int] = {}
@@ -50,12 +68,12 @@ class Doing:
         try:
             args, kwargs = function.read(argument)
         except BaseException as exc:
-            return self._refused("bad argument", function, exc)
+            return self.refused("bad argument", function, exc)
         try:
             value = function.function(*args, **kwargs)
         except BaseException as exc:  # a function ends its own work, never ours
-            return self._failed(function, exc)
-        return self._written(function, value)
+            return self.failed(function, exc)
+        return self.written(function, value)
 
     async def run_async(self, function: Function, argument: bytes) -> Outcome:
         """Await a coroutine function.
@@ -66,39 +84,41 @@ class Doing:
         try:
             args, kwargs = function.read(argument)
         except BaseException as exc:
-            return self._refused("bad argument", function, exc)
+            return self.refused("bad argument", function, exc)
         try:
             value = await function.function(*args, **kwargs)
         except Exception as exc:
-            return self._failed(function, exc)
+            return self.failed(function, exc)
         except (SystemExit, KeyboardInterrupt) as exc:
-            return self._failed(function, exc)
-        return self._written(function, value)
+            return self.failed(function, exc)
+        return self.written(function, value)
 
-    def _written(self, function: Function, value: Any) -> Outcome:
+    def written(self, function: Function, value: Any) -> Outcome:
+        """What it gave, as bytes."""
         try:
             result = function.write(value)
         except BaseException as exc:
-            return self._refused("bad result", function, exc)
+            return self.refused("bad result", function, exc)
         if len(result) > self._max_bytes:
             return Outcome(
                 error=f"bad result: {len(result)} bytes are over the limit of {self._max_bytes}"
-                " (setting max_message_bytes)"
+                f" (setting {self._setting})"
             )
         return Outcome(result)
 
-    def _refused(self, what: str, function: Function, exc: BaseException) -> Outcome:
+    def refused(self, what: str, function: Function, exc: BaseException) -> Outcome:
         """What came or what goes is not what the function's coder can carry."""
         if isinstance(exc, RemoteCallError):
             return Outcome(error=plain(f"{what}: {exc.message}"))
         self._tell(function, exc)
         return Outcome(error=plain(f"{what}: {failure_text(exc)}"))
 
-    def _failed(self, function: Function, exc: BaseException) -> Outcome:
+    def failed(self, function: Named, exc: BaseException) -> Outcome:
+        """It raised something."""
         self._tell(function, exc)
         return Outcome(error=failure_text(exc))
 
-    def _tell(self, function: Function, exc: BaseException) -> None:
+    def _tell(self, function: Named, exc: BaseException) -> None:
         now = self._clock()
         if now - self._told.get(function.name, -_QUIET) < _QUIET:
             self._untold[function.name] = self._untold.get(function.name, 0) + 1
@@ -106,7 +126,7 @@ class Doing:
         self._told[function.name] = now
         others = self._untold.pop(function.name, 0)
         also = f" ({others} more failures since the last report)" if others else ""
-        log.error("function %s failed%s", function.name, also, exc_info=exc)
+        self._log.error("function %s failed%s", function.name, also, exc_info=exc)
 
 
 def call(callback: Callable[..., None], *args: Any) -> None:

@@ -9,7 +9,7 @@ is thrown away.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 import uvloop
 
 from framehub.errors import ConfigError
-from framehub.runtime.functionset import Function, FunctionSet
+from framehub.runtime.functionset import Function
 from framehub.runtime.workdone import CANCELLED, Doing, Leftover, Outcome, call, too_long
 
 MOST_COROUTINES: Final = 100
@@ -61,12 +61,13 @@ class ThreadWorkshop:
 
     def __init__(
         self,
-        functions: FunctionSet,
+        functions: Mapping[str, Function],
         *,
         threads: int,
         on_outcome: Callable[[bytes, Outcome], None],
         on_died: Callable[[list[bytes]], None] | None = None,
         max_message_bytes: int = 16 << 20,
+        doing: Doing | None = None,
     ) -> None:
         """``on_died`` is never called: a thread dies with its process only."""
         del on_died
@@ -78,7 +79,7 @@ class ThreadWorkshop:
         """Threads that run what nobody waits for."""
         self._functions = functions
         self._on_outcome = on_outcome
-        self._doing = Doing(max_message_bytes)
+        self._doing = doing or Doing(max_message_bytes)
         self._threads = threads
         self._free = threads
         self._home = asyncio.get_running_loop()

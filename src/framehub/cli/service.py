@@ -1,0 +1,74 @@
+"""``framehub service``: offer the service of a module to the clients of a hub."""
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+
+import click
+import uvloop
+
+from framehub.cli.proxy import full, keys, proxy_options
+from framehub.errors import ConfigError
+from framehub.gateway.app import load
+from framehub.runtime import functionset
+from framehub.runtime.service import DEFAULT_SERVICES, Service
+from framehub.runtime.worksource import ChildHasSeenEnough
+
+
+@click.command()
+@click.argument("source", metavar="MODULE:NAME")
+@click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
+@proxy_options(DEFAULT_SERVICES, "FRAMEHUB_SERVICES", what="hub")
+def service(
+    source: str, verbose: bool, address: str, curve_key: Path | None, server_key: Path | None
+) -> None:
+    """Offer a framehub.Service, like quotes:service, until SIGTERM or Ctrl-C.
+
+    Prints one line beginning with "ready" on stdout once streams can be opened. When it is to end it gets no
+    new streams and finishes the open ones; Ctrl-C again does not wait. It may be started before the hub, and
+    goes on after the hub was restarted.
+    """
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    offered = _load(source)
+    offered.curve = keys(curve_key, server_key) or offered.curve
+    chosen = click.get_current_context().get_parameter_source("address")
+    if chosen is click.core.ParameterSource.DEFAULT and offered.address is not None:
+        address = offered.address
+    uvloop.run(_run(offered, full(address)))
+
+
+def _load(source: str) -> Service:
+    functionset.collected = []  # so that a service which the module starts says so instead
+    try:
+        return load(source, Service, what="service", example="quotes:service")
+    except ChildHasSeenEnough:
+        raise ConfigError(
+            f"service {source!r}: its module starts a service when it is imported: put that under"
+            ' if __name__ == "__main__"'
+        ) from None
+    finally:
+        functionset.collected = None
+
+
+async def _run(offered: Service, address: str) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, offered.stop)
+
+    def stopping(running: int) -> None:
+        if running:
+            click.echo(
+                f"stopping: waiting up to {offered.drain:g} s for {running} streams; Ctrl-C again does not",
+                err=True,
+            )
+
+    await offered.serve(
+        address,
+        on_ready=lambda at: click.echo(offered.ready_line(at)),
+        on_alone=lambda text: click.echo(text, err=True),
+        on_stopping=stopping,
+    )
