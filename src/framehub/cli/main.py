@@ -22,6 +22,7 @@ COMMANDS = {
     "request": "framehub.cli.request:request",
     "stream": "framehub.cli.stream:stream",
     "ping": "framehub.cli.ping:ping",
+    "token": "framehub.cli.tokens:token",
     "keys": "framehub.cli.keys:keys",
     "decode": "framehub.cli.frames:decode",
     "encode": "framehub.cli.frames:encode",

@@ -46,6 +46,7 @@ def ping(
     as_json: bool,
     url: str,
     checksum: str | None,
+    token: str | None,
     token_file: BinaryIO | None,
 ) -> None:
     """Measure round trips to a gateway; Ctrl-C ends it with a summary.
@@ -53,7 +54,7 @@ def ping(
     Exits with 1 if none came back.
     """
     tally = Tally(url, quiet=as_json)
-    where = connection(url, checksum, token_file)
+    where = connection(url, checksum, token, token_file)
     try:
         run(_ping(where, tally, count=count, interval=interval, timeout=timeout))
     finally:

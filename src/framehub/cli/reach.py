@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import click
 import uvloop
+from click.core import ParameterSource
 from msgspec import UNSET
 
 from framehub.cli.rows import printable
@@ -50,7 +51,14 @@ def connection_options(command: Any) -> Any:
             "--token-file",
             type=click.File("rb"),
             metavar="FILE",
-            help="Who we are: the token in FILE, sent as the bearer.",
+            help="The same, from a file: nobody sees it in a list of processes.",
+        ),
+        click.option(
+            "--token",
+            metavar="TOKEN",
+            envvar="FRAMEHUB_TOKEN",
+            show_envvar=True,
+            help="Who we are: a token that the gateway knows.",
         ),
         click.option(
             "--checksum",
@@ -70,15 +78,21 @@ def connection_options(command: Any) -> Any:
     return command
 
 
-def connection(url: str, checksum: str | None, token_file: BinaryIO | None) -> dict[str, Any]:
+def connection(
+    url: str, checksum: str | None, token: str | None, token_file: BinaryIO | None
+) -> dict[str, Any]:
     """The arguments of ``connect``."""
-    token = None
+    is_said = click.get_current_context().get_parameter_source("token") is ParameterSource.COMMANDLINE
     if token_file is not None:
+        if is_said:
+            raise BadInput("--token and --token-file: give one of them")
         found = token_file.read(4096).strip()
         if not found or not found.isascii() or not all(33 <= byte <= 126 for byte in found):
             raise BadInput(f"{token_file.name}: want one token there, without spaces")
         token = found.decode()
-    return {"url": url, "checksum": checksum, "token": token}
+    elif not is_said and not url.startswith(("ws:", "wss:")):
+        token = None  # the variable is for wherever a token can go
+    return {"url": url, "checksum": checksum, "token": token or None}
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -65,6 +65,7 @@ def request(
     as_json: bool,
     url: str,
     checksum: str | None,
+    token: str | None,
     token_file: BinaryIO | None,
 ) -> None:
     """Ask ENDPOINT and print its answer.
@@ -77,7 +78,7 @@ def request(
     if [data, *(path for _, path in paths)].count(STDIN) > 1:
         raise BadInput("stdin can be used only once: for the data, or for one file")
     value = parse(data)
-    where = connection(url, checksum, token_file)
+    where = connection(url, checksum, token, token_file)
     with ExitStack() as stack:
         attached = {
             key: File(Path(path) if is_regular(path) else Input(stack.enter_context(open_input(path))))

@@ -50,7 +50,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--client-keys", type=_FILE, metavar="FILE", help="Public keys of clients, one a line.")
 @click.option("--worker-keys", type=_FILE, metavar="FILE", help="Public keys of workers, one a line.")
-@click.option("--allow-anonymous", is_flag=True, help="Let anybody connect when not on loopback.")
+@click.option(
+    "--tokens", type=_FILE, metavar="FILE", help="Let in only who has a token of FILE (framehub token)."
+)
+@click.option(
+    "--allow-anonymous", is_flag=True, help="Let anybody connect: from elsewhere, and without a token."
+)
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
 def serve(
     app: str | None,
@@ -65,6 +70,7 @@ def serve(
     curve_key: Path | None,
     client_keys: Path | None,
     worker_keys: Path | None,
+    tokens: Path | None,
     allow_anonymous: bool,
     verbose: bool,
 ) -> None:
@@ -84,6 +90,7 @@ def serve(
         curve_key=curve_key,
         client_keys=client_keys,
         worker_keys=worker_keys,
+        tokens=tokens,
         journal=None if no_journal else journal,
         node=node,
         origins=origins,

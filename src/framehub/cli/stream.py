@@ -55,6 +55,7 @@ def stream(
     timeout: float,
     url: str,
     checksum: str | None,
+    token: str | None,
     token_file: BinaryIO | None,
 ) -> None:
     """Send files, or stdin, to ENDPOINT as one stream of any size.
@@ -67,7 +68,7 @@ def stream(
     if [*names, data].count(STDIN) > 1:
         raise BadInput("stdin can be used only once: for the data, or for one file")
     value = parse(data)
-    where = connection(url, checksum, token_file)
+    where = connection(url, checksum, token, token_file)
     with ExitStack() as stack:
         opened = [stack.enter_context(open_input(name)) for name in names]
         if STDIN in names and sys.stdin.isatty():

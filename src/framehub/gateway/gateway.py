@@ -102,7 +102,15 @@ class Gateway:
         host, port = split_address(settings.listen)
         bracketed = f"[{host}]" if ":" in host else host
         url = f"ws://{bracketed}:{port}/mfp"
-        return Listener(url, endpoints, settings=settings.mfp, tap=tap, origins=settings.origins)
+        return Listener(
+            url,
+            endpoints,
+            settings=settings.mfp,
+            tap=tap,
+            origins=settings.origins,
+            tokens=settings.tokens,
+            allow_anonymous=settings.allow_anonymous,
+        )
 
     @property
     def ready_line(self) -> str:

@@ -31,8 +31,10 @@ class GatewaySettings:
     """This gateway's name in its journal; made up once if not given."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may connect, beside the gateway's own."""
+    tokens: Path | None = None
+    """File with the tokens of those who may connect to the WebSocket listener; None: anybody may."""
     allow_anonymous: bool = False
-    """Let anybody connect from other machines."""
+    """Let anybody connect: from other machines, and without a token."""
     drain: float = 10.0
     """Seconds that running requests have to finish when the gateway stops."""
     curve_key: Path | None = None
@@ -48,10 +50,10 @@ class GatewaySettings:
 
     def __post_init__(self) -> None:
         host, _ = split_address(self.listen)
-        if not self.allow_anonymous and not is_loopback(host):
+        if self.tokens is None and not self.allow_anonymous and not is_loopback(host):
             raise ConfigError(
                 f"listen = {self.listen}: anybody who reaches this address could connect. Listen on"
-                " 127.0.0.1, or say that this is meant (--allow-anonymous)"
+                " 127.0.0.1, or use tokens (--tokens), or say that this is meant (--allow-anonymous)"
             )
         if (self.clients is None) != (self.workers is None):
             raise ConfigError("clients and workers of remote functions go together: give both, or none")

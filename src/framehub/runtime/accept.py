@@ -26,8 +26,10 @@ BREATH_SECONDS: Final = 0.5
 class Arrival:
     """One accepted connection on its way to being open."""
 
-    def __init__(self, connection: socket.socket, acceptor: "Acceptor") -> None:
+    def __init__(self, connection: socket.socket, acceptor: "Acceptor", address: str = "") -> None:
         self.socket = connection
+        self.address = address
+        """Of the other side; nothing for a Unix socket."""
         self.is_open = False
         self.is_refused = False
         """Whether it was told why it cannot open."""
@@ -98,7 +100,7 @@ class Acceptor:
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(ACCEPTED_IN_A_TURN):
             try:
-                connection, _ = listening.accept()
+                connection, other = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as exc:
@@ -108,18 +110,18 @@ class Acceptor:
                 self._pauses[listening] = self._loop.call_later(BREATH_SECONDS, self._again, listening)
                 return
             connection.setblocking(False)
-            self._begin(connection)
+            self._begin(connection, other[0] if isinstance(other, tuple) else "")
 
     def _again(self, listening: socket.socket) -> None:
         del self._pauses[listening]
         self._loop.add_reader(listening, self._accept, listening)
 
-    def _begin(self, connection: socket.socket) -> None:
+    def _begin(self, connection: socket.socket, address: str) -> None:
         if len(self._opening) >= self._most:
             oldest = next(iter(self._opening))
             self._opening.pop(oldest).cancel()
             self._quiet.count(f"dropped, over {self._most} were opening", logging.WARNING)
-        arrival = Arrival(connection, self)
+        arrival = Arrival(connection, self, address)
         task = self._loop.create_task(self._open(arrival))
         self._opening[arrival] = task
         self._tasks.add(task)

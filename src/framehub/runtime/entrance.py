@@ -4,7 +4,7 @@
 an ``Entrance`` decides what is spoken, and makes the owner of a WebSocket that is open.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
@@ -20,6 +20,8 @@ from framehub.runtime.websocket import WebSocketLink
 
 MFP_PATH: Final = "/mfp"
 HUB_PATH: Final = "/hub"
+ANONYMOUS: Final = 0
+"""The user who has no token."""
 HUB_MESSAGE_BYTES: Final = 1024 * 1024
 HUB_PATIENCE: Final = 30.0
 
@@ -27,10 +29,11 @@ HUB_PATIENCE: Final = 30.0
 class Refused(Exception):
     """An upgrade that gets this answer instead; the text is for whoever asked."""
 
-    def __init__(self, status: HTTPStatus, text: str) -> None:
+    def __init__(self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status, text)
         self.status = status
         self.text = text
+        self.headers = dict(headers or {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from ssl import SSLContext
 from types import TracebackType
 
@@ -17,8 +18,9 @@ from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
 from framehub.runtime.address import parse
 from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
+from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.endpoints import Endpoints
-from framehub.runtime.entrance import HUB_PATH, Entrance, HubEntrance, MfpEntrance
+from framehub.runtime.entrance import ANONYMOUS, HUB_PATH, Entrance, HubEntrance, MfpEntrance
 from framehub.runtime.handshakes import hush
 from framehub.runtime.link import Link
 from framehub.runtime.peer import Peer
@@ -40,6 +42,8 @@ class Listener:
         tap: Tap | None = None,
         origins: Sequence[str] = (),
         ssl: SSLContext | None = None,
+        tokens: Path | None = None,
+        allow_anonymous: bool = False,
         hub: HubEntrance | None = None,
     ) -> None:
         self.peers: set[Peer] = set()
@@ -56,10 +60,15 @@ class Listener:
         if self._address.is_websocket:
             _check_room(settings or Settings())
             entrances = self._entrances(settings or Settings(), hub)
-            self._server = WebSocketServer(self._address, entrances, origins=origins, ssl=ssl)
-        elif origins or hub:
-            name = "origins" if origins else "hub"
-            raise ConfigError(f"{name}= goes with ws:// and wss://, not with {self._address.place}")
+            self._server = WebSocketServer(
+                self._address,
+                entrances,
+                doorkeeper=Doorkeeper(tokens, allow_anonymous=allow_anonymous),
+                origins=origins,
+                ssl=ssl,
+            )
+        elif names := [name for name, it in (("origins", origins), ("tokens", tokens), ("hub", hub)) if it]:
+            raise ConfigError(f"{names[0]}= goes with ws:// and wss://, not with {self._address.place}")
         else:
             self._settings, self._checksum = self._address.settings(settings or Settings())
             self._server = ByteStreamServer(self._address, self._settings, self._own_stream)
@@ -143,7 +152,7 @@ class Listener:
         return peer
 
     def _own_stream(self, link: ByteStreamLink) -> Peer:
-        return self._own(link, self._settings, 0, checksum=self._checksum)
+        return self._own(link, self._settings, ANONYMOUS, checksum=self._checksum)
 
     def _own(self, link: Link, settings: Settings, user: int, *, checksum: bool) -> Peer:
         link_id = secrets.token_bytes(8)
@@ -183,10 +192,26 @@ def listen(
     settings: Settings | None = None,
     origins: Sequence[str] = (),
     ssl: SSLContext | None = None,
+    tokens: Path | None = None,
+    allow_anonymous: bool = False,
 ) -> Listener:
     """Serve ``endpoints`` inside ``async with``; port 0 picks a free one.
 
     ``url`` is ``ws://HOST:PORT/PATH``, ``wss://HOST:PORT/PATH`` (with ``ssl``), ``tcp://HOST:PORT`` or
     ``unix:///PATH``. The last two take ``?checksum=crc32&timeout=5``: both sides have to say the same.
+
+    ``tokens`` is a file made by ``framehub token``: who connects has to have one of those, unless
+    ``allow_anonymous``. It is read again when it changes.
+
+    Raises:
+        ConfigError: this cannot be, or the tokens cannot be read.
     """
-    return Listener(url, endpoints, settings=settings, origins=origins, ssl=ssl)
+    return Listener(
+        url,
+        endpoints,
+        settings=settings,
+        origins=origins,
+        ssl=ssl,
+        tokens=tokens,
+        allow_anonymous=allow_anonymous,
+    )

@@ -13,9 +13,11 @@ import aiofastnet
 from picows import WSAutoPingStrategy, WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
+from framehub.runtime import bearer
 from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
 from framehub.runtime.address import Address, is_loopback
-from framehub.runtime.entrance import Entrance, Refused
+from framehub.runtime.doorkeeper import Doorkeeper
+from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
 from framehub.runtime.quiet import QuietLog
@@ -41,12 +43,14 @@ class WebSocketServer:
         address: Address,
         entrances: Mapping[str, Entrance],
         *,
+        doorkeeper: Doorkeeper | None = None,
         origins: Iterable[str] = (),
         ssl: SSLContext | None = None,
     ) -> None:
         self.port = address.port
         self._address = address
         self._entrances = dict(entrances)
+        self._doorkeeper = doorkeeper or Doorkeeper()
         self._max_bytes = max(entrance.max_bytes for entrance in entrances.values())
         self._origins = frozenset(origins)
         self._ssl = ssl
@@ -64,6 +68,7 @@ class WebSocketServer:
         self.port = bound.port
         self._quiet.where = replace(self._address, port=self.port).place
         self._acceptor = Acceptor(bound, self._welcome, self._quiet)
+        self._doorkeeper.start()
 
     def stop(self) -> None:
         """Take no more connections; those that are opening are refused."""
@@ -76,6 +81,7 @@ class WebSocketServer:
         self.stop()
         if self._acceptor is not None:
             await self._acceptor.close()
+        self._doorkeeper.stop()
         self._quiet.close()
 
     # --- inside ----------------------------------------------------------------------------------------
@@ -118,8 +124,9 @@ class WebSocketServer:
         """Decide on one upgrade, before anything is made for it."""
         try:
             entrance = self._entrance(request)
-            offered = _offered(request)
+            token, offered = bearer.read(request)
             agreed = entrance.agree(offered, request)
+            entry = self._doorkeeper.ask(token, arrival.address)
         except Refused as refused:
             return self._refuse(arrival, refused)
         name = agreed.subprotocol
@@ -127,7 +134,10 @@ class WebSocketServer:
 
         def own(link: WebSocketLink) -> LinkOwner:
             arrival.opened()
-            return agreed.own(link, 0)
+            if entry is None:
+                return agreed.own(link, ANONYMOUS)
+            self._doorkeeper.came_in(link, entry)
+            return agreed.own(link, entry.user)
 
         link = WebSocketLink(own, max_bytes=entrance.max_bytes, listening=True, patience=entrance.patience)
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
@@ -159,11 +169,7 @@ class WebSocketServer:
     def _refuse(self, arrival: Arrival, refused: Refused) -> WSUpgradeResponseWithListener:
         arrival.is_refused = True
         self._quiet.count(f"refused with HTTP {refused.status.value}")
-        response = WSUpgradeResponse.create_error_response(refused.status, f"{refused.text}\n".encode())
+        response = WSUpgradeResponse.create_error_response(
+            refused.status, f"{refused.text}\n".encode(), refused.headers
+        )
         return WSUpgradeResponseWithListener(response, None)
-
-
-def _offered(request: WSUpgradeRequest) -> list[str]:
-    """The sub-protocols, in the client's order."""
-    lines = request.headers.getall("Sec-WebSocket-Protocol", [])
-    return [name.strip() for line in lines for name in line.split(",")]

@@ -49,7 +49,7 @@ def encoded(token: bytes) -> str:
     ],
 )
 def test_a_token_is_read_from_either_place(lines: list[str], token: str | None, offered: list[str]) -> None:
-    """Rule 9.7.1."""
+    """[MFP-9.7.1]"""
     assert bearer.read(asked(*lines)) == (token, offered)
 
 
@@ -75,7 +75,7 @@ def test_a_token_is_read_from_either_place(lines: list[str], token: str | None, 
     ],
 )
 def test_what_cannot_be_a_token_is_refused_and_not_repeated(lines: list[str], text: str) -> None:
-    """Rule 9.7.2."""
+    """[MFP-9.7.2]"""
     with pytest.raises(Refused) as caught:
         bearer.read(asked(*lines))
     assert caught.value.status == 400
