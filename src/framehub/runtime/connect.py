@@ -55,8 +55,9 @@ def connect(
     last two take ``?checksum=crc32&timeout=5``: both sides have to say the same.
 
     ``checksum`` is None, ``crc32`` or ``xor8`` (our frames carry it), or one of them with ``.always`` (every
-    frame both ways must). ``endpoints`` answer what the other side asks of us. With ``reconnect``, which may
-    be a ``Backoff`` that says how long to wait, a connection that is lost is made again.
+    frame both ways must). ``token`` says who we are, where a WebSocket's listener wants to know it.
+    ``endpoints`` answer what the other side asks of us. With ``reconnect``, which may be a ``Backoff`` that
+    says how long to wait, a connection that is lost is made again.
 
     Raises:
         ConfigError: this cannot be asked for.

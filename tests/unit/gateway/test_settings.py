@@ -37,6 +37,9 @@ def test_listening_beyond_this_machine_must_be_meant() -> None:
     with pytest.raises(ConfigError, match="--allow-anonymous"):
         GatewaySettings(listen="0.0.0.0:7400")
     assert GatewaySettings(listen="0.0.0.0:7400", allow_anonymous=True)
+    assert GatewaySettings(listen="0.0.0.0:7400", tokens=Path("tokens"))
+    with pytest.raises(ConfigError, match="--curve-key"):  # tokens are for the WebSocket
+        GatewaySettings(clients="0.0.0.0:7402", tokens=Path("tokens"))
 
 
 @pytest.mark.parametrize("name", ["clients", "workers"])
