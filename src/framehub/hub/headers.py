@@ -17,6 +17,8 @@ from framehub.codes import HubCommand, HubError, HubState
 from framehub.errors import LocalProtocolError, MalformedFrame
 
 VERSIONS: Final = (1, 2)
+HEADER_BYTES: Final = {1: 4, 2: 6}
+"""The length of a header, by version."""
 LAST_STREAM: Final = {1: 2**20 - 1, 2: 2**32 - 1}
 """The highest number of a stream, by version."""
 
@@ -178,6 +180,15 @@ def version_shown(data: bytes) -> int | None:
     if data.startswith(b"\0\0\0\0\x0f"):
         return 2
     return 1 if data.startswith(b"\0\0\x0f") else None
+
+
+def stream_and_state(data: bytes | memoryview, version: int) -> tuple[int, int]:
+    """What the header of a frame says, lawful or not: its stream and its state."""
+    if version == 2:
+        stream, state, _ = _V2.unpack_from(data)
+        return stream, state
+    (word,) = _V1.unpack_from(data)
+    return word >> 12, word >> 8 & 15
 
 
 def _between(version: int, way: Way, stream: int, state: HubState) -> tuple[bool, bool]:

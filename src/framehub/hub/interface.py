@@ -1,0 +1,54 @@
+"""What a service says of itself: its interface (spec/hub.md, section 10). Pure.
+
+JSON: ``{"name", "doc", "functions": [{"number", "name", "doc", "parameters", "result"}]}``. Only the numbers
+of functions are required; what is not known is kept.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from framehub.errors import MalformedFrame
+
+
+class Interface(Struct, frozen=True):
+    """What the hub reads of it."""
+
+    name: str = ""
+    functions: dict[str, int] = {}
+    """Numbers by name."""
+
+
+NONE = Interface()
+
+
+def read_interface(body: bytes) -> Interface:
+    """Read what follows a service's settings; nothing at all is an interface without a name.
+
+    Raises:
+        MalformedFrame: it is no interface, and what is wrong with it.
+    """
+    if not body:
+        return NONE
+    try:
+        told: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as exc:
+        raise MalformedFrame(f"the interface is no JSON: {exc}", offset=0) from exc
+    if not isinstance(told, dict):
+        raise MalformedFrame("the interface is no JSON object", offset=0)
+    name = told.get("name", "")
+    listed = told.get("functions", [])
+    if not isinstance(name, str) or not isinstance(listed, list):
+        raise MalformedFrame('in the interface "name" is a text and "functions" a list', offset=0)
+    functions: dict[str, int] = {}
+    numbers: set[int] = set()
+    for function in listed:
+        number = function.get("number") if isinstance(function, dict) else None
+        if type(number) is not int or not 0 <= number <= 255 or number in numbers:
+            raise MalformedFrame('a function of the interface has a "number" of its own, 0 to 255', offset=0)
+        numbers.add(number)
+        called = function.get("name")
+        if isinstance(called, str) and called:
+            functions.setdefault(called, number)
+    return Interface(name, functions)
