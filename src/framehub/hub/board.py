@@ -4,17 +4,20 @@ A stream is in three tables (its client's, its instance's, the hub's) and in the
 """
 
 from collections import Counter, deque
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from framehub.codes import HubCommand, HubError, HubState
-from framehub.hub.headers import HubFrame, Way, encode
+from framehub.codes import CloseCode, HubCommand, HubError, HubState
+from framehub.hub.headers import HubFrame, Way, encode, stream_and_state
 from framehub.hub.numbers import Numbers
-from framehub.hub.parties import NEVER, Client, Instance, Stream
+from framehub.hub.parties import NEVER, Client, Entry, Instance, Stream
 from framehub.hub.settings import HubSettings
 from framehub.hub.timers import Timers
 
 ToClients: TypeAlias = list[tuple[Client, bytes, Stream | None]]
 ToServices: TypeAlias = list[tuple[Instance, bytes, Stream | None]]
+
+ENDINGS: Final = (HubState.STREAM_ERROR, HubState.COMMAND)
+"""What the hub itself says of a stream."""
 
 
 class Board:
@@ -36,6 +39,8 @@ class Board:
         """What waits for all clients and services."""
         self.epoch = 0
         """How many disconnections of services have been seen."""
+        self.pings = 0
+        """How many the hub has sent."""
         self.is_draining = False
         self.to_clients: ToClients = []
         self.to_services: ToServices = []
@@ -62,6 +67,11 @@ class Board:
             self.tell(instance, HubFrame(number, HubState.STREAM_ERROR, code, text.encode()))
         return f"{code.name.lower()}: {text}"
 
+    def ping(self) -> HubFrame:
+        """The next PING; no two have the same body."""
+        self.pings += 1
+        return HubFrame(0, HubState.COMMAND, HubCommand.PING, self.pings.to_bytes(8, "big"))
+
     # --- streams ---------------------------------------------------------------------------------------
 
     def open(self, stream: Stream, instance: Instance) -> None:
@@ -71,19 +81,23 @@ class Board:
         self.streams[stream.hub_id] = stream
         self.timers.add(stream, stream.deadline)
 
-    def end(self, stream: Stream, now: float) -> None:
+    def end(self, stream: Stream, now: float) -> Instance:
         """Take it out everywhere; what waits for its service is dropped, what waits for its client is not."""
-        assert stream.instance is not None
+        client, instance = stream.client, stream.instance
+        assert instance is not None
         stream.is_over = True
-        client = stream.client
         del client.streams[stream.id]
-        del stream.instance.streams[stream.hub_id]
+        del instance.streams[stream.hub_id]
         del self.streams[stream.hub_id]
         self.timers.discard(stream)
         self.numbers.release(stream.hub_id, now)
         client.closed_at = now
         if stream.waiting_bytes:
-            self.forget_waiting(stream.instance, stream)
+            self.waits_less(client, stream.waiting_bytes)
+            stream.waiting_bytes = 0
+            instance.has_husks = True
+            self.drop_husks(instance)
+        return instance
 
     def kill(
         self,
@@ -96,10 +110,9 @@ class Board:
         service: bool = True,
     ) -> None:
         """End a stream and tell both sides, or the one that is left."""
-        instance = stream.instance
-        assert instance is not None
-        self.end(stream, now)
+        instance = self.end(stream, now)
         self.counts[f"killed: {code.name.lower()}"] += 1
+        self.drop_held(stream)
         body = text.encode()
         if client:
             self.say(stream.client, HubFrame(stream.id, HubState.STREAM_ERROR, code, body), stream)
@@ -108,38 +121,80 @@ class Board:
 
     def close(self, stream: Stream, now: float) -> None:
         """CLOSE: passed on to the one side and echoed to the other."""
-        instance = stream.instance
-        assert instance is not None
-        self.end(stream, now)
+        instance = self.end(stream, now)
+        self.drop_held(stream)
         self.tell(instance, HubFrame(stream.hub_id, HubState.COMMAND, HubCommand.CLOSE), stream)
         self.say(stream.client, HubFrame(stream.id, HubState.COMMAND, HubCommand.CLOSE), stream)
 
+    def send_away(self, client: Client, code: CloseCode, why: str, now: float) -> None:
+        """Have its connection closed, once; its streams end now."""
+        if not client.is_leaving:
+            self.to_close.append((client, code, why))
+            self.lose_client(client, now)
+
+    def lose_client(self, client: Client, now: float) -> None:
+        """Nothing is taken from it any more: its streams die, and their services are told."""
+        client.is_leaving = True
+        for stream in list(client.streams.values()):
+            self.kill(stream, HubError.CLIENT_DISCONNECT, "the client has gone", now, client=False)
+
+    # --- what waits for clients ------------------------------------------------------------------------
+
+    def drop_held(self, stream: Stream) -> None:
+        """It was killed or closed: what of it waits for its client is not sent, nor what comes of it."""
+        stream.is_cut = True
+        for data, _ in stream.client.held.pop(stream.id, ()):
+            self.held_less(stream, data)
+
+    def held_less(self, stream: Stream, data: bytes) -> None:
+        """This frame does not wait for the client any more."""
+        size = cost(data)
+        stream.held_bytes -= size
+        stream.client.held_bytes -= size
+        self.held_bytes -= size
+
     # --- what waits for services -----------------------------------------------------------------------
 
-    def forget_waiting(self, instance: Instance, stream: Stream) -> None:
-        """Drop what waits for a service on this stream."""
-        kept = deque(entry for entry in instance.held if entry[1] is not stream)
-        dropped = sum(cost(entry[0]) for entry in instance.held) - sum(cost(entry[0]) for entry in kept)
-        instance.held = kept
-        self.held_bytes -= dropped
-        stream.waiting_bytes = 0
-        self.waits_less(stream.client, dropped)
-        if not kept:
+    def drop_husks(self, instance: Instance) -> None:
+        """What waits for a service begins with a frame whose stream is not over, or which says that it is."""
+        held = instance.held
+        while held and _is_husk(held[0], instance.version):
+            self.held_bytes -= cost(held.popleft()[0])
+        if not held:
             self.unstuck(instance)
+
+    def drop_all_husks(self, instance: Instance) -> None:
+        """The others are not kept for long either."""
+        instance.has_husks = False
+        kept: deque[Entry] = deque()
+        for entry in instance.held:
+            if _is_husk(entry, instance.version):
+                self.held_bytes -= cost(entry[0])
+            else:
+                kept.append(entry)
+        instance.held = kept
 
     def waits_less(self, client: Client, size: int) -> None:
         """So much less of this client's waits for services."""
         client.waiting_bytes -= size
         if client.is_paused and client.waiting_bytes <= self.settings.pause_bytes // 2:
             client.is_paused = False
-            self.to_resume.append(client)
+            if not client.is_leaving:
+                self.to_resume.append(client)
 
     def unstuck(self, instance: Instance) -> None:
         """Nothing waits for it any more."""
         instance.stuck_since = NEVER
+        instance.has_husks = False
         self.stuck.pop(instance.identity, None)
 
 
 def cost(data: bytes) -> int:
     """What a frame that waits counts: however small, it takes memory."""
     return len(data) + 64
+
+
+def _is_husk(entry: Entry, version: int) -> bool:
+    """Whether this waits for a service in vain: its stream is over, and it does not say so."""
+    data, stream, _ = entry
+    return stream is not None and stream.is_over and stream_and_state(data, version)[1] not in ENDINGS

@@ -49,9 +49,11 @@ class FromClients:
         return self._long_way(client, bytes(data), now)
 
     def _long_way(self, client: Client, data: bytes, now: float) -> About:
+        if client.is_leaving:
+            return "bad_frame: the connection is being closed"
         if len(data) < HEADER_BYTES[client.version]:
             text = f"a frame of {len(data)} bytes"
-            self._board.to_close.append((client, CloseCode.PROTOCOL_ERROR, text))
+            self._board.send_away(client, CloseCode.PROTOCOL_ERROR, text, now)
             return f"bad_frame: {text}"
         number, state = stream_and_state(data, client.version)
         try:
@@ -74,21 +76,20 @@ class FromClients:
             return self._configure(client, frame.settings, now)
         if frame.state is _COMMAND and frame.parameter == _PING:
             if not self._conduct(client, now).ping(now):
-                return self._end(client, f"over {self._settings.max_pings} PINGs in a second")
+                return self._end(client, f"over {self._settings.max_pings} PINGs in a second", now)
             self._board.say(client, HubFrame(0, _COMMAND, _PONG, frame.body))
             return None
         if frame.state is _COMMAND and frame.parameter == _PONG:
             return None
         if frame.state is _COMMAND and frame.parameter == _CLOSE:
-            self._board.to_close.append((client, CloseCode.OK, "goodbye"))
+            self._board.send_away(client, CloseCode.OK, "goodbye", now)
             return None
         text = f"no {_said(frame)} on stream 0"
         return self._refuse(client, 0, HubError.BAD_FRAME, text, now, strike=True)
 
     def _configure(self, client: Client, asked: Settings, now: float) -> About:
         if asked.version != client.version:
-            text = f"this link speaks version {client.version}, not {asked.version}"
-            return self._refuse(client, 0, HubError.BAD_FRAME, text, now, strike=True)
+            return self._other_version(client, 0, asked, now)
         settings = self._settings
         client.timeout = settings.bounded(asked.timeout_ms) if asked.timeout_ms else 0.0
         force = Settings(client.version, round(1000 * (client.timeout or settings.timeout)))
@@ -99,27 +100,23 @@ class FromClients:
 
     def _open(self, client: Client, frame: HubFrame, now: float) -> About:
         board, settings, number = self._board, self._settings, frame.stream
+        if frame.settings is not None and frame.settings.version != client.version:
+            return self._other_version(client, number, frame.settings, now)
         if number in client.used:
             text = f"stream {number} was used before"
             return self._refuse(client, number, HubError.WS_STREAM_COLLISION, text, now, strike=True)
-        conduct = self._conduct(client, now)
-        if not client.used.add(number, settings.max_used):
-            text = f"over {settings.max_used} ranges of numbers: count instead"
-            return self._limit(client, conduct, number, text, now)
-        if not conduct.open(now):
-            return self._limit(client, conduct, number, f"over {settings.max_opens} streams in a second", now)
-        if len(client.streams) >= settings.max_streams:
-            return self._limit(client, conduct, number, f"over {settings.max_streams} streams at a time", now)
+        if text := self._over(client, number, now):
+            return self._limit(client, number, text, now)
         if board.held_bytes >= settings.held_bytes_in_all:
-            return self._refuse(client, number, HubError.LIMIT, "too much waits at the hub", now)
+            return self._turn_down(client, number, HubError.LIMIT, "too much waits at the hub", now)
         if board.is_draining:
-            return self._refuse(client, number, HubError.BUSY, "the hub is stopping", now)
+            return self._turn_down(client, number, HubError.BUSY, "the hub is stopping", now)
         service = frame.service
         assert service is not None
         here = [instance for instance in board.offered.get(service, ()) if not instance.is_leaving]
         if not here:
             text = f"nobody offers service {service}"
-            return self._refuse(client, number, HubError.ENDPOINT_NOT_FOUND, text, now)
+            return self._turn_down(client, number, HubError.ENDPOINT_NOT_FOUND, text, now)
         if frame.parameter == 0 and (told := next((one for one in here[::-1] if one.interface), None)):
             return self._interface(client, frame, told, now)
         free = [one for one in here if not one.is_stuck and len(one.streams) < settings.max_service_streams]
@@ -127,7 +124,7 @@ class FromClients:
         hub_id = board.numbers.take(instance.version, now) if instance else None
         if instance is None or hub_id is None:
             text = f"service {service} is full or takes nothing"
-            return self._refuse(client, number, HubError.BUSY, text, now)
+            return self._turn_down(client, number, HubError.BUSY, text, now)
         asked = frame.settings.timeout_ms if frame.settings else 0
         timeout = settings.bounded(asked) if asked else client.timeout or instance.timeout or settings.timeout
         stream = Stream(client, instance, number, hub_id, service, frame.parameter, timeout, now)
@@ -135,6 +132,17 @@ class FromClients:
         first = HubFrame(hub_id, _FIRST, frame.parameter, frame.body, client.user)
         board.tell(instance, first, stream)
         return stream
+
+    def _over(self, client: Client, number: int, now: float) -> str:
+        """Which of its limits a client passes with one more stream."""
+        settings = self._settings
+        if not client.used.add(number, settings.max_used):
+            return f"over {settings.max_used} ranges of numbers: count instead"
+        if not self._conduct(client, now).open(now):
+            return f"over {settings.max_opens} streams in a second"
+        if len(client.streams) >= settings.max_streams:
+            return f"over {settings.max_streams} streams at a time"
+        return "too much waits for this client" if client.held_bytes >= settings.held_bytes_client else ""
 
     def _interface(self, client: Client, frame: HubFrame, told: Instance, now: float) -> Stream:
         """Function 0: the hub knows the answer."""
@@ -158,7 +166,7 @@ class FromClients:
         if state is _COMMAND:
             self._board.close(stream, now)
             if not stream.answered and not self._conduct(client, now).cancel(now):
-                self._end(client, f"over {self._settings.max_cancels} streams closed unanswered")
+                self._end(client, f"over {self._settings.max_cancels} streams closed unanswered", now)
             return stream
         if stream.is_done:
             text = f"stream {number} had its last frame"
@@ -184,18 +192,29 @@ class FromClients:
         stream = waiting[0][1] if waiting else client.streams.get(number)
         self._board.say(client, HubFrame(number, HubState.STREAM_ERROR, code, text.encode()), stream)
         if strike and not self._conduct(client, now).strike(now):
-            self._end(client, f"over {self._settings.max_strikes} faults in ten seconds, the last: {text}")
+            self._end(
+                client, f"over {self._settings.max_strikes} faults in ten seconds, the last: {text}", now
+            )
         return f"{code.name.lower()}: {text}"
 
-    def _limit(self, client: Client, conduct: Conduct, number: int, text: str, now: float) -> str:
-        refusal = self._refuse(client, number, HubError.LIMIT, text, now)
-        if not conduct.cancel(now):
-            self._end(client, f"{text}, again and again")
+    def _turn_down(self, client: Client, number: int, code: HubError, text: str, now: float) -> str:
+        """Refuse a stream; frames that follow its first one at once are no fault."""
+        client.closed_at = now
+        return self._refuse(client, number, code, text, now)
+
+    def _other_version(self, client: Client, number: int, asked: Settings, now: float) -> str:
+        text = f"this link speaks version {client.version}, not {asked.version}"
+        return self._refuse(client, number, HubError.BAD_FRAME, text, now, strike=True)
+
+    def _limit(self, client: Client, number: int, text: str, now: float) -> str:
+        refusal = self._turn_down(client, number, HubError.LIMIT, text, now)
+        if not self._conduct(client, now).cancel(now):
+            self._end(client, f"{text}, again and again", now)
         return refusal
 
-    def _end(self, client: Client, why: str) -> str:
+    def _end(self, client: Client, why: str, now: float) -> str:
         self._board.counts["clients that were sent away"] += 1
-        self._board.to_close.append((client, CloseCode.POLICY, why))
+        self._board.send_away(client, CloseCode.POLICY, why, now)
         return f"limit: {why}"
 
     def _conduct(self, client: Client, now: float) -> Conduct:

@@ -68,13 +68,13 @@ class FromServices:
 
     def gone(self, instance: Instance, now: float, why: str = "the service has gone") -> None:
         """It cannot be reached, or says nothing: its streams die."""
-        if instance.is_gone or self._board.instances.get(instance.identity) is not instance:
+        if self._board.instances.get(instance.identity) is not instance:
             return
         instance.is_gone = True
         del self._board.instances[instance.identity]
         self._withdraw(instance)
-        self._lose_streams(instance, now, why)
         self._holding.drop(instance)
+        self._lose_streams(instance, now, why)
         self._board.changes.append((False, instance))
 
     def tick(self, now: float, *, lenient: bool) -> None:
@@ -88,15 +88,15 @@ class FromServices:
                 self.gone(instance, now, f"no word from the service for {settings.dead_after:g} s")
             elif now - instance.pinged >= settings.heartbeat:
                 self.ping(instance, now)
-        if len(self._strangers) > MOST_STRANGERS // 2:
-            recent = now - COMPLAIN_SECONDS
-            self._strangers = {who: at for who, at in self._strangers.items() if at > recent}
+        recent = now - COMPLAIN_SECONDS
+        self._strangers = {who: at for who, at in self._strangers.items() if at > recent}
 
     def ping(self, instance: Instance, now: float) -> None:
         """Ask it for a sign of life."""
         instance.pinged = now
-        body = round(now * 1_000_000).to_bytes(8, "big", signed=True)
-        self._board.tell(instance, HubFrame(0, _COMMAND, HubCommand.PING, body))
+        ping = self._board.ping()
+        instance.asked = ping.body
+        self._board.tell(instance, ping)
 
     # --- who they are ----------------------------------------------------------------------------------
 
@@ -106,21 +106,24 @@ class FromServices:
         version = version_shown(data)
         instance = Instance(identity, version or 2, now)
         if version is None:
-            self._board.counts["not configured"] += 1
-            instance.complained = self._strangers.get(identity, NEVER)
-            text = "a service sends its configuration first"
-            refusal = self._complain(instance, text, now)
-            if len(self._strangers) < MOST_STRANGERS:
-                self._strangers[identity] = instance.complained
-            return refusal
+            return self._not_configured(instance, now)
         try:
-            frame = decode(data, instance.version, Way.SERVICE_TO_HUB)
+            frame = decode(data, version, Way.SERVICE_TO_HUB)
         except MalformedFrame as exc:
             return self._board.refuse_service(instance, 0, HubError.BAD_FRAME, str(exc))
         if len(self._board.instances) >= self._settings.max_services:
             text = f"over {self._settings.max_services} services"
             return self._board.refuse_service(instance, 0, HubError.LIMIT, text)
         return self._configure(instance, frame, now)
+
+    def _not_configured(self, instance: Instance, now: float) -> str:
+        strangers, identity = self._strangers, instance.identity
+        self._board.counts["not configured"] += 1
+        instance.complained = strangers.get(identity, NEVER)
+        refusal = self._complain(instance, "a service sends its configuration first", now)
+        if identity in strangers or len(strangers) < MOST_STRANGERS:
+            strangers[identity] = instance.complained
+        return refusal
 
     def _configure(self, instance: Instance, frame: HubFrame, now: float) -> About:
         """Register it, or register it anew."""
@@ -138,7 +141,7 @@ class FromServices:
             return board.refuse_service(instance, 0, HubError.BAD_FRAME, exc.reason)
         if instance.number >= 0:
             self._withdraw(instance)
-            if instance.epoch != board.epoch:  # it has come back, and may have missed something
+            if instance.epoch != board.epoch:  # it may have come back, and have missed something
                 self._lose_streams(instance, now, "the service came back")
         else:
             board.changes.append((True, instance))
@@ -172,6 +175,9 @@ class FromServices:
 
     def _long_way(self, instance: Instance, data: bytes, now: float) -> About:
         board = self._board
+        if _is_other_version(data, instance.version):
+            self.gone(instance, now, "the service came back")
+            return self._stranger(instance.identity, [data], now)
         if len(data) < HEADER_BYTES[instance.version]:
             return self._complain(instance, f"a frame of {len(data)} bytes", now)
         number, state = stream_and_state(data, instance.version)
@@ -200,6 +206,8 @@ class FromServices:
             self._board.tell(instance, HubFrame(0, _COMMAND, HubCommand.PONG, frame.body))
             return None
         if frame.state is _COMMAND and frame.parameter == HubCommand.PONG:
+            if frame.body == instance.asked:  # it did not begin anew: it would have configured itself first
+                instance.epoch = self._board.epoch
             return None
         if frame.state is _COMMAND and frame.parameter == HubCommand.CLOSE:
             instance.is_leaving = True
@@ -241,6 +249,18 @@ class FromServices:
         if len(told) > MOST_TOLD:
             del told[next(iter(told))]
         return self._board.refuse_service(instance, number, HubError.STREAM_NOT_FOUND, text)
+
+
+def _is_other_version(data: bytes, version: int) -> bool:
+    """Whether a service begins anew in the other version; in its own, these bytes are never lawful."""
+    shown = version_shown(data)
+    if shown is None or shown == version:
+        return False
+    try:
+        decode(data, shown, Way.SERVICE_TO_HUB)
+    except MalformedFrame:
+        return False
+    return True
 
 
 def _remove(lists: dict[_K, list[Instance]], key: _K, instance: Instance) -> None:

@@ -4,12 +4,15 @@ JSON: ``{"name", "doc", "functions": [{"number", "name", "doc", "parameters", "r
 of functions are required; what is not known is kept.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from framehub.errors import MalformedFrame
+
+MOST_NAME: Final = 255
+"""Bytes of a service's name: it stands in every row of the journal about it."""
 
 
 class Interface(Struct, frozen=True):
@@ -41,6 +44,8 @@ def read_interface(body: bytes) -> Interface:
     listed = told.get("functions", [])
     if not isinstance(name, str) or not isinstance(listed, list):
         raise MalformedFrame('in the interface "name" is a text and "functions" a list', offset=0)
+    if len(name.encode()) > MOST_NAME:
+        raise MalformedFrame(f"the service's name has over {MOST_NAME} bytes", offset=0)
     functions: dict[str, int] = {}
     numbers: set[int] = set()
     for function in listed:

@@ -14,16 +14,17 @@ NEVER: Final = -1.0e18
 
 Waiting: TypeAlias = "deque[tuple[bytes, Stream]]"
 """Frames of one stream that wait for its client."""
-Held: TypeAlias = "deque[tuple[bytes, Stream | None, float]]"
-"""Frames that wait for a service: the bytes, the stream, since when."""
+Entry: TypeAlias = "tuple[bytes, Stream | None, float]"
+"""A frame that waits for a service: the bytes, the stream, since when."""
 
 
 class Client:
     """One client: a WebSocket, or somebody inside the gateway."""
 
     __slots__ = (
-        "closed_at", "conduct", "heard", "held", "held_bytes", "is_full", "is_gone", "is_paused", "link",
-        "owner", "pinged", "streams", "timeout", "used", "user", "version", "waiting_bytes",
+        "closed_at", "conduct", "heard", "held", "held_bytes", "is_full", "is_gone", "is_leaving",
+        "is_paused", "link", "owner", "pinged", "streams", "timeout", "used", "user", "version",
+        "waiting_bytes",
     )  # fmt: skip
 
     def __init__(self, link: bytes, version: int, user: int, owner: object, now: float) -> None:
@@ -40,7 +41,7 @@ class Client:
         self.heard = now
         self.pinged = NEVER
         self.closed_at = NEVER
-        """When a stream of its was last closed."""
+        """When a stream of its last ended, or was refused."""
         self.is_full = False
         """Whether its link takes no more frames for now; the owner says so."""
         self.held: dict[int, Waiting] = {}
@@ -49,6 +50,8 @@ class Client:
         self.waiting_bytes = 0
         """What of its own waits for services."""
         self.is_paused = False
+        self.is_leaving = False
+        """Its connection is to be closed, or is: nothing is taken from it."""
         self.is_gone = False
         self.conduct: Conduct | None = None
         """How it behaves; made when first asked."""
@@ -58,8 +61,9 @@ class Instance:
     """One service at the hub's ROUTER. Several may offer the same number."""
 
     __slots__ = (
-        "complained", "epoch", "functions", "heard", "held", "identity", "interface", "is_gone", "is_leaving",
-        "name", "number", "pinged", "streams", "stuck_since", "timeout", "told", "version",
+        "asked", "complained", "epoch", "functions", "has_husks", "heard", "held", "identity", "interface",
+        "is_gone", "is_leaving", "name", "number", "pinged", "streams", "stuck_since", "timeout", "told",
+        "version",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, version: int, now: float) -> None:
@@ -76,13 +80,17 @@ class Instance:
         self.streams: dict[int, Stream] = {}
         self.heard = now
         self.pinged = NEVER
+        self.asked = b""
+        """What it was last asked with for a sign of life."""
         self.epoch = 0
-        """How many disconnections had been seen when it was configured."""
+        """How many disconnections had been seen when it was surely still there."""
         self.is_leaving = False
         """It said goodbye: it gets no new streams."""
         self.is_gone = False
-        self.held: Held = deque()
+        self.held: deque[Entry] = deque()
         """What waits for it, the oldest first."""
+        self.has_husks = False
+        """Whether some of that is of streams that are over."""
         self.stuck_since = NEVER
         """Since when it takes nothing."""
         self.complained = NEVER
@@ -138,7 +146,7 @@ class Stream:
         """The client has sent its last frame."""
         self.is_over = False
         self.is_cut = False
-        """Killed because the client is too far behind: what still waited is lost."""
+        """Killed or closed: of what was said before, nothing is sent any more."""
         self.held_bytes = 0
         self.waiting_bytes = 0
         self.place = 0

@@ -1,12 +1,15 @@
 """Limits and times of the hub, each with its meaning (spec/hub.md, section 13). Pure."""
 
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Final
 
 from framehub.errors import ConfigError
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
+LONGEST: Final = 4_294_967
+"""Seconds whose milliseconds still fit 32 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +68,15 @@ class HubSettings:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not value > 0:
-                raise ConfigError(f"{field.name} must be above zero, not {value!r}")
+            if not 0 < value < inf:
+                raise ConfigError(f"{field.name} must be a number above zero, not {value!r}")
         if not self.least_timeout <= self.timeout <= self.most_timeout:
             raise ConfigError(
                 f"timeout {self.timeout:g} is not between least_timeout {self.least_timeout:g}"
                 f" and most_timeout {self.most_timeout:g}"
             )
+        if self.least_timeout < 0.001 or self.most_timeout > LONGEST:
+            raise ConfigError(f"timeouts go from 0.001 to {LONGEST:,} seconds")
 
     def bounded(self, timeout_ms: int) -> float:
         """A timeout that was asked for, in seconds, within the bounds."""

@@ -7,19 +7,21 @@ its owner empties. Time comes in as ``now``; ``tick`` is called a few times a se
 
 from typing import Final
 
-from framehub.codes import CloseCode, HubCommand, HubError, HubState
+from framehub.codes import CloseCode, HubError
 from framehub.hub.board import Board
 from framehub.hub.from_clients import About, FromClients
 from framehub.hub.from_services import FromServices
-from framehub.hub.headers import HEADER_BYTES, HubFrame, stream_and_state
+from framehub.hub.headers import HEADER_BYTES, stream_and_state
 from framehub.hub.holding import Holding
-from framehub.hub.parties import Client, Instance, Stream
+from framehub.hub.parties import NEVER, Client, Instance, Stream
 from framehub.hub.settings import HubSettings
 
 __all__ = ["About", "Switch"]
 
 LATE: Final = 1.0
 """When two looks at the clock are further apart than this, the time between was ours, not the peers'."""
+ASK_SECONDS: Final = 0.2
+"""Everybody is not asked for a sign of life more often than this, however many connections end."""
 _LOOK_AT_CLIENTS: Final = 1.0
 
 
@@ -58,6 +60,8 @@ class Switch:
         self._ticked = now
         self._lenient_until = now
         self._looked = now
+        self._asked_all = NEVER
+        self._asked_epoch = 0
 
     @property
     def timers(self) -> int:
@@ -83,8 +87,7 @@ class Switch:
             return
         client.is_gone = True
         self.clients.discard(client)
-        for stream in list(client.streams.values()):
-            self._board.kill(stream, HubError.CLIENT_DISCONNECT, "the client has gone", now, client=False)
+        self._board.lose_client(client, now)
         self._holding.forget(client)
 
     def stream_of(self, client: Client, data: bytes | memoryview) -> Stream | None:
@@ -103,6 +106,12 @@ class Switch:
     def service_disconnected(self, now: float) -> None:
         """Some service's connection has ended: sending to everybody shows whose."""
         self._board.epoch += 1
+        if now - self._asked_all >= ASK_SECONDS:
+            self._ask_all(now)
+
+    def _ask_all(self, now: float) -> None:
+        self._asked_all = now
+        self._asked_epoch = self._board.epoch
         for instance in list(self.instances.values()):
             self._services.ping(instance, now)
 
@@ -131,8 +140,10 @@ class Switch:
                 continue
             what = "no answer" if stream.unanswered is not None else "nothing said"
             board.kill(stream, HubError.TIMEOUT, f"{what} for {stream.timeout:g} s", now)
+        if self._asked_epoch != board.epoch:
+            self._ask_all(now)
         self._services.tick(now, lenient=lenient)
-        self._holding.tick(now)
+        self._holding.tick(now, lenient=lenient)
         if now - self._looked >= _LOOK_AT_CLIENTS:
             self._looked = now
             self._look_at_clients(now, lenient=lenient)
@@ -147,8 +158,7 @@ class Switch:
                 client.heard = now  # it may have said something; we do not read it, or it does not read us
             elif client.heard <= quiet - patience and not lenient:
                 text = f"no sign of life for {2 * patience:g} s"
-                self.to_close.append((client, CloseCode.GOING_AWAY, text))
+                self._board.send_away(client, CloseCode.GOING_AWAY, text, now)
             elif client.pinged <= quiet:
                 client.pinged = now
-                body = round(now * 1_000_000).to_bytes(8, "big", signed=True)
-                self._board.say(client, HubFrame(0, HubState.COMMAND, HubCommand.PING, body))
+                self._board.say(client, self._board.ping())

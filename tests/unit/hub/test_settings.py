@@ -1,0 +1,45 @@
+"""Limits and times of the hub."""
+
+import math
+
+import pytest
+
+from framehub.errors import ConfigError
+from framehub.hub.settings import LONGEST, HubSettings
+
+NAMES = tuple(HubSettings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_number_above_zero_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be a number above zero"):
+        HubSettings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_the_default_timeout_is_within_the_bounds() -> None:
+    assert HubSettings(timeout=1.0).timeout == 1.0
+    assert HubSettings(timeout=3_600.0).timeout == 3_600.0
+    with pytest.raises(
+        ConfigError, match=r"timeout 0\.9 is not between least_timeout 1 and most_timeout 3600"
+    ):
+        HubSettings(timeout=0.9)
+    with pytest.raises(ConfigError, match="timeout 3601 is not between"):
+        HubSettings(timeout=3_601.0)
+
+
+def test_timeouts_fit_their_field_of_milliseconds() -> None:
+    assert HubSettings(most_timeout=LONGEST).most_timeout == LONGEST
+    assert HubSettings(least_timeout=0.001).least_timeout == 0.001
+    for settings in ({"most_timeout": LONGEST + 1}, {"least_timeout": 0.0009}):
+        with pytest.raises(ConfigError, match=r"timeouts go from 0\.001 to 4,294,967 seconds"):
+            HubSettings(**settings)
+
+
+def test_a_timeout_that_is_asked_for_is_kept_within_the_bounds() -> None:
+    """At each bound, and on both sides of it."""
+    settings = HubSettings()
+    asked = [1, 999, 1_000, 1_001, 3_599_999, 3_600_000, 3_600_001, 2**32 - 1]
+    assert [settings.bounded(each) for each in asked] == [
+        1.0, 1.0, 1.0, 1.001, 3_599.999, 3_600.0, 3_600.0, 3_600.0,
+    ]  # fmt: skip
