@@ -17,8 +17,6 @@ from framehub.codes import HubCommand, HubError, HubState
 from framehub.errors import LocalProtocolError, MalformedFrame
 
 VERSIONS: Final = (1, 2)
-HEADER_BYTES: Final = {1: 4, 2: 6}
-"""The length of a header, by version."""
 LAST_STREAM: Final = {1: 2**20 - 1, 2: 2**32 - 1}
 """The highest number of a stream, by version."""
 
