@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         EncodingError,
         EndpointError,
         FramehubError,
+        HubStreamError,
         IncompatibleSpecs,
         JournalError,
         LimitExceeded,
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
         RemoteTimeout,
         RequestAborted,
         RequestTimeout,
+        ServiceFailed,
         StreamAborted,
         UnsupportedFunctionName,
     )
+    from framehub.hub.called import Answer
     from framehub.mfp.settings import Settings
     from framehub.runtime.backoff import Backoff
     from framehub.runtime.calls import Call, RawCall, Reply
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from framehub.runtime.endpoints import Endpoints
     from framehub.runtime.files import File
     from framehub.runtime.functions import Functions
+    from framehub.runtime.hub_client import HubClient
+    from framehub.runtime.hub_stream import HubStream
     from framehub.runtime.listen import Listener, listen
     from framehub.runtime.peer import Peer
     from framehub.runtime.reconnect import ReconnectingPeer
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
 
 # Imported when first used: a Spark executor that needs the codec does not load a WebSocket.
 _HOME = {
+    "Answer": "hub.called",
     "Settings": "mfp.settings",
     "Backoff": "runtime.backoff",
     "Call": "runtime.calls",
@@ -63,12 +69,16 @@ _HOME = {
     "InStream": "runtime.streams",
     "OutStream": "runtime.streams",
     "Functions": "runtime.functions",
+    "HubClient": "runtime.hub_client",
+    "HubStream": "runtime.hub_stream",
     "Worker": "runtime.worker",
     "ConfigError": "errors",
     "ConnectFailed": "errors",
     "ConnectionClosed": "errors",
     "EndpointError": "errors",
     "FramehubError": "errors",
+    "HubStreamError": "errors",
+    "ServiceFailed": "errors",
     "JournalError": "errors",
     "LimitExceeded": "errors",
     "PipelineError": "errors",
@@ -87,6 +97,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Answer",
     "Backoff",
     "Call",
     "Chunk",
@@ -101,6 +112,9 @@ __all__ = [
     "File",
     "FramehubError",
     "Functions",
+    "HubClient",
+    "HubStream",
+    "HubStreamError",
     "InStream",
     "IncompatibleSpecs",
     "JournalError",
@@ -120,6 +134,7 @@ __all__ = [
     "RequestAborted",
     "RequestTimeout",
     "Service",
+    "ServiceFailed",
     "ServiceStream",
     "Settings",
     "StreamAborted",

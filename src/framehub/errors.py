@@ -13,6 +13,8 @@ FramehubError
 ├── RequestTimeout             nobody answered in time
 ├── RequestAborted             the peer refused or dropped what it was sent
 ├── StreamAborted              one side wants no more of a stream
+├── HubStreamError             the hub ended a stream, or did not open it; .code, .text
+├── ServiceFailed              a service ended a stream with an error; .body
 ├── EndpointError              an endpoint answered with an error; .value
 ├── RemoteCallError            a remote function gave no result; .function
 │   ├── RemoteFunctionError    the function failed, or could not be run; .message
@@ -30,7 +32,7 @@ FramehubError
 
 from typing import Any, ClassVar
 
-from framehub.codes import CloseCode
+from framehub.codes import CloseCode, HubError
 
 
 class FramehubError(Exception):
@@ -141,6 +143,29 @@ class RequestAborted(FramehubError):
 
 class StreamAborted(FramehubError):
     """One side wants no more of a stream: it did not end, it was cut off."""
+
+
+class HubStreamError(FramehubError):
+    """The hub ended a stream, or did not open it; ``code`` says why, ``text`` says it to people."""
+
+    def __init__(self, code: HubError, text: str = "") -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.code.name}: {self.text}" if self.text else self.code.name
+
+
+class ServiceFailed(FramehubError):
+    """A service ended a stream with an error: ``body`` is all that it says."""
+
+    def __init__(self, body: bytes = b"") -> None:
+        super().__init__(body)
+        self.body = body
+
+    def __str__(self) -> str:
+        return self.body.decode(errors="replace") or "the service failed and does not say why"
 
 
 class EndpointError(FramehubError):

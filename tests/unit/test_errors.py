@@ -6,12 +6,14 @@ import re
 import pytest
 
 from framehub import errors
+from framehub.codes import HubError
 from framehub.errors import (
     ChecksumFailed,
     ConnectFailed,
     ConnectionClosed,
     EndpointError,
     FramehubError,
+    HubStreamError,
     IncompatibleSpecs,
     LimitExceeded,
     LocalProtocolError,
@@ -20,6 +22,7 @@ from framehub.errors import (
     RemoteCallError,
     RemoteFunctionError,
     RemoteProtocolError,
+    ServiceFailed,
     UnsupportedFunctionName,
 )
 
@@ -62,6 +65,10 @@ def test_the_drawing_is_the_tree() -> None:
         (EndpointError({"message": "later"}), "later"),
         (EndpointError({"reason": "x"}), "{'reason': 'x'}"),
         (EndpointError(17), "17"),
+        (HubStreamError(HubError.TIMEOUT, "no answer for 5 s"), "TIMEOUT: no answer for 5 s"),
+        (HubStreamError(HubError.BUSY), "BUSY"),
+        (ServiceFailed(b"no \xff"), "no \ufffd"),
+        (ServiceFailed(), "the service failed and does not say why"),
         (RemoteCallError("f", "why"), "f: why"),
         (RemoteCallError("f"), "f"),
         (RemoteFunctionError("f", "ValueError: no"), "f failed: ValueError: no"),

@@ -97,8 +97,7 @@ class ServiceSide:
         self._is_connected = False
         self.in_force = None
         self.out.clear()
-        for stream in list(self.streams.values()):
-            self._cut(stream, why)
+        self._lose_streams(why)
 
     def drain(self) -> None:
         """Say goodbye: the hub gives us nothing new. When it answers this PING, nothing new is on its way."""
@@ -216,9 +215,12 @@ class ServiceSide:
         if frame.state is HubState.STREAM_ERROR:
             text = f"{HubError(frame.parameter).name} {frame.body.decode(errors='replace')}".rstrip()
             self.refusal = text
-            if self._is_leaving or now - self._configured_at < BETWEEN:
+            if self.in_force is None or self._is_leaving or now - self._configured_at < BETWEEN:
                 return f"the hub says {text}"
-            self._configure(now)  # it may have taken us for dead, and forgotten us
+            # It knows us no more: we were silent for too long.
+            self._lose_streams("the hub took us for gone")
+            self.in_force = None
+            self._configure(now)
             return f"the hub says {text}: registering again"
         if frame.state is HubState.COMMAND:
             if frame.parameter == HubCommand.PING:
@@ -283,6 +285,10 @@ class ServiceSide:
             return f"the hub refused a frame of stream {stream.id}: {code.name} {text}"
         self._cut(stream, f"{_CUT_OFF[code]}: {text}" if text else _CUT_OFF[code])
         return None
+
+    def _lose_streams(self, why: str) -> None:
+        for stream in list(self.streams.values()):
+            self._cut(stream, why)
 
     def _cut(self, stream: ServedStream, why: str) -> None:
         del self.streams[stream.id]

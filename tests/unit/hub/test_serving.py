@@ -297,18 +297,28 @@ def test_a_lost_connection_takes_its_streams_along() -> None:
 
 def test_who_was_forgotten_registers_again() -> None:
     made = side()
+    stream = made.gets()
     error = HubFrame(0, STREAM_ERROR, HubError.BAD_FRAME, b"who are you?")
     assert made.hears(error, 0.9) == "the hub says BAD_FRAME who are you?"
-    assert made.says() == []
+    assert (made.says(), stream.over) == ([], None)
     assert made.hears(error, 5.0) == "the hub says BAD_FRAME who are you?: registering again"
     assert [frame.state for frame in made.says()] == [FIRST]
-    assert made.refusal == "BAD_FRAME who are you?"
+    assert (stream.over, made.streams) == ("the hub took us for gone", {})
+    assert (made.refusal, made.in_force) == ("BAD_FRAME who are you?", None)
     made.hears(HubFrame(0, COMMAND, HubCommand.READY), 5.1)
     assert made.refusal == ""
     made.drain()
     made.says()
     made.hears(error, 9.0)
     assert made.says() == []
+
+
+def test_who_is_refused_does_not_insist() -> None:
+    made = side(is_ready=False)
+    made.connected(0.0)
+    made.says()
+    assert made.hears(HubFrame(0, STREAM_ERROR, HubError.LIMIT), 2.0) == "the hub says LIMIT"
+    assert (made.says(), made.refusal) == ([], "LIMIT")
 
 
 @pytest.mark.parametrize("frame", [HubFrame(0, MESSAGE), HubFrame(0, COMMAND, HubCommand.CLOSE)])
