@@ -9,12 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from framehub.journal.record import DIRECTIONS, KINDS, PROTOCOLS, RECORDED
 from framehub.pipeline import decode_hub, decode_mfp, decode_rpc
 from framehub.pipeline.decoded import NONE, UNLAWFUL, VERDICTS, WRONG_SUM, Decoded
-from framehub.pipeline.spans import Flags, Numbers, Spans
+from framehub.pipeline.spans import Flags, Numbers, Spans, numbers, present
 
 NOT_FRAMES: Final = ("refused", "link_opened", "link_closed")
 """Kinds of rows that are never decoded."""
@@ -88,7 +87,7 @@ def decode(columns: Columns) -> Iterator[Group]:
     raw = Spans.of(batch.column("raw"))
     looked_at = ~_SKIPPED[columns["kind"]] & (columns["recorded"] == _FULL)
     if batch.column("refused").null_count < batch.num_rows:
-        looked_at &= batch.column("refused").is_null().to_numpy(zero_copy_only=False)
+        looked_at &= ~present(batch.column("refused"))
     for number, protocol in enumerate(PROTOCOLS):
         rows = np.flatnonzero(looked_at & (columns["protocol"] == number))
         if len(rows):
@@ -119,18 +118,13 @@ def reason(columns: Columns, group: Group, place: int) -> str:
     return decode_hub.reason(frame, int(columns["version"][row]), direction, at_service=at_service)
 
 
-def numbers(column: pa.Array) -> Numbers:
-    """A column of numbers, with ``NONE`` for null."""
-    filled = column.fill_null(NONE) if column.null_count else column
-    found: Numbers = filled.to_numpy(zero_copy_only=False)
-    return found
-
-
 def words(column: pa.Array, known: tuple[str, ...]) -> Numbers:
     """A column of words as positions in a list of them; ``NONE`` for others."""
-    if pa.types.is_dictionary(column.type):
-        return np.append(words(column.dictionary, known), NONE)[numbers(column.indices)]
-    return numbers(pc.index_in(column, value_set=pa.array(known, column.type)))
+    # Not ``index_in``: making it a list of words would load all of pandas.
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    places = {word: place for place, word in enumerate(known)}
+    found = [places.get(word, NONE) for word in encoded.dictionary.to_pylist()]
+    return np.array([*found, NONE]).take(numbers(encoded.indices))
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.journal.reader import Part, read_part
+from framehub.journal.seal import GROUP_ROWS
 from framehub.pipeline.findings import COLUMNS, COMPARED_COLUMNS, findings, is_sound
 
-_BATCH_ROWS: Final = 32_768
-"""A row group is never more than about 32 MiB, so that this is safe; smaller ones cost more a row."""
-_WORDS: Final = ["protocol", "direction", "kind", "recorded"]
+_BATCH_ROWS: Final = GROUP_ROWS
+"""All of a row group, which is never more than about 32 MiB; each batch costs about a millisecond."""
+_WORDS: Final = ["protocol", "direction", "kind", "recorded", "refused", "endpoint"]
 
 
 def findings_in(part: Part) -> Iterator[pa.RecordBatch]:

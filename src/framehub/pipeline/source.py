@@ -10,9 +10,11 @@ Options:
 - ``rowsPerBatch``: of a stream, about so many rows at most in one batch
 """
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -123,6 +125,7 @@ class Rows:
         # Spark makes one partition of nothing where there is none to read.
         if not isinstance(partition, PartPartition):
             return
+        _leave_modules_alone()
         view = VIEWS.get(self.view)
         if view is not None:
             yield from view.of(partition.part)
@@ -131,6 +134,17 @@ class Rows:
         schema = pa.schema([ROW_SCHEMA.field(name).with_nullable(True) for name in self.columns])
         for batch in read_part(partition.part, columns=self.columns):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+@cache
+def _leave_modules_alone() -> None:
+    """Take what this process has loaded out of the garbage collector's sight, once.
+
+    Spark's workers collect garbage after every task: with all that is imported this takes longer than
+    decoding tens of thousands of rows.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 class JournalReader(DataSourceReader):

@@ -21,6 +21,28 @@ _MASKS: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 _NOT_ASCII: Final = np.uint64(0x8080808080808080)
 
 
+def present(column: pa.Array) -> Flags:
+    """Which rows of a column are not null.
+
+    Arrow would tell too (``is_null().to_numpy()``), but loads all of pandas to do it.
+    """
+    bits = column.buffers()[0]
+    if bits is None:
+        return np.full(len(column), column.null_count == 0)
+    begin, end = column.offset, column.offset + len(column)
+    flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=end, bitorder="little")
+    return flags[begin:].view(np.bool_)
+
+
+def numbers(column: pa.Array) -> Numbers:
+    """A column of numbers, none of them below zero, with -1 for null."""
+    width = np.dtype(f"i{column.type.byte_width}")
+    found: Numbers = np.frombuffer(column.buffers()[1], width, len(column), column.offset * width.itemsize)
+    if column.null_count:
+        found = found | (present(column).view(np.int8) - np.int8(1))  # which has every bit of -1, or none
+    return found
+
+
 class Spans:
     """One byte string for each row: where it begins in ``data``, and its size.
 
@@ -38,7 +60,8 @@ class Spans:
     def of(cls, column: pa.Array) -> "Spans":
         """Those of a column of bytes or text."""
         if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+            words, places = cls.of(column.dictionary), numbers(column.indices)  # -1, of null, is the last
+            return cls(words.data, np.append(words.start, 0)[places], np.append(words.size, NULL)[places])
         is_large = pa.types.is_large_binary(column.type) or pa.types.is_large_string(column.type)
         _, offsets, data = column.buffers()
         count, skipped = len(column), column.offset
@@ -49,7 +72,7 @@ class Spans:
         start: Numbers = ends[:-1].astype(np.int64)
         size: Numbers = ends[1:].astype(np.int64) - start
         if column.null_count:
-            size[column.is_null().to_numpy(zero_copy_only=False)] = NULL
+            size[~present(column)] = NULL
         found = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
         if len(found) < _LEAST:
             found = np.concatenate((found, np.zeros(_LEAST - len(found), np.uint8)))

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from framehub.journal.rpc_rows import join
-from framehub.pipeline.decode import DECODED, Columns, decode, decoded, numbers, words
+from framehub.pipeline.decode import DECODED, Columns, decode, decoded, words
 
 ACK = bytes.fromhex("21 00000009 00000007")
 RESULT = join([b"peer", b"RESPONSE_RESULT", b"17", b"\0\1"])
@@ -87,8 +87,8 @@ def test_nothing_to_look_at_is_an_empty_view(batch_of: BatchOf) -> None:
     assert view.num_rows == 0
 
 
-def test_columns_become_numbers() -> None:
-    assert numbers(pa.array([5, None], pa.int16())).tolist() == [5, -1]
+def test_words_become_numbers() -> None:
     column = pa.array(["out", "in", "other", None, "in"])
     assert words(column, ("in", "out")).tolist() == [1, 0, -1, -1, 0]
     assert words(column.dictionary_encode(), ("in", "out")).tolist() == [1, 0, -1, -1, 0]
+    assert words(column[2:], ("in", "out")).tolist() == [-1, -1, 0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framehub.pipeline.spans import NULL, Spans
+from framehub.pipeline.spans import NULL, Spans, numbers, present
 
 strings = st.lists(st.none() | st.binary(max_size=40) | st.binary(min_size=250, max_size=262), max_size=8)
 
@@ -17,6 +17,22 @@ def test_they_are_the_columns_strings_however_it_is_sliced(texts: list[bytes | N
     found = [None if size == NULL else spans.bytes(row) for row, size in enumerate(spans.size)]
     assert found == texts[skipped:]
     assert spans.to_arrow().to_pylist() == texts[skipped:]
+
+
+@given(strings, st.integers(0, 3))
+def test_those_of_a_dictionary_are_the_same(texts: list[bytes | None], skipped: int) -> None:
+    spans = Spans.of(pa.array(texts, pa.binary()).dictionary_encode()[skipped:])
+    found = [None if size == NULL else spans.bytes(row) for row, size in enumerate(spans.size)]
+    assert found == texts[skipped:]
+
+
+@given(st.lists(st.none() | st.integers(0, 2**15 - 1), max_size=30), st.integers(0, 9))
+def test_a_column_of_numbers_has_minus_one_for_null(values: list[int | None], skipped: int) -> None:
+    for kind in (pa.int16(), pa.int32(), pa.int64()):
+        column = pa.array(values, kind)[skipped:]
+        assert numbers(column).tolist() == [-1 if value is None else value for value in values[skipped:]]
+        assert present(column).tolist() == [value is not None for value in values[skipped:]]
+    assert not present(pa.nulls(3)).any()
 
 
 @given(strings, st.data())
