@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from benchmarks import guessing
 from benchmarks.report import Report
 from tests.attacks import rpc_arena, rpc_thrown, thrown_at_mfp, thrown_at_sockets
 from tests.attacks.arena import FULL, MIB, NOISE, PER_SECOND, Arena, Attack, Siege
@@ -96,11 +97,11 @@ def main(report: Report) -> None:
     with ExitStack() as stack:
         arenas: dict[str, Arena] = {}
 
-        def arena(settings: Mapping[str, Any]) -> Arena:
-            name = json.dumps(dict(settings))
+        def arena(settings: Mapping[str, Any], *, tokens: bool = False) -> Arena:
+            name = f"{json.dumps(dict(settings))} {tokens}"
             if name not in arenas:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                arenas[name] = Arena(folder, settings)
+                arenas[name] = Arena(folder, settings, tokens=tokens)
                 stack.callback(arenas[name].close)
             return arenas[name]
 
@@ -110,7 +111,7 @@ def main(report: Report) -> None:
         report.say(f"{'attack':44} {'MiB of allowed':16}   p99, x   requests   seen by the attacker")
         report.say(line("none", quiet, NOISE + PER_SECOND * quiet.seconds, base))
         for attack in (*thrown_at_mfp.ALL, *thrown_at_sockets.ALL):
-            siege = asyncio.run(besiege(arena(attack.settings), attack))
+            siege = asyncio.run(besiege(arena(attack.settings, tokens=attack.tokens), attack))
             bound = attack.bound(attack.count)
             allowed = bound + NOISE + PER_SECOND * siege.seconds
             if siege.failures:
@@ -121,3 +122,15 @@ def main(report: Report) -> None:
     report.at_most("honest requests during the worst attack, 99 of 100", worst, WANTED_MS, "ms")
     worst = functions(report)
     report.at_most("honest calls during the worst attack, 99 of 100", worst, WANTED_MS, "ms")
+    guess(report)
+
+
+def guess(report: Report) -> None:
+    """T31: whether the time of a refusal tells how much of a token was right."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = guessing.measure(Path(folder))
+    report.say(f"T31: {guessing.SAMPLES:,} refusals in all, each group timed among the others")
+    for name, group in found.items():
+        report.say(f"{name:44} {group.median_ns:8,.0f} ns   t {group.t:+.2f}")
+    worst = max(abs(group.t) for group in found.values())
+    report.at_most("T31 tokens, guessed by time: |t|", worst, guessing.WANTED_T, "")

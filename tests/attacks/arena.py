@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from framehub.runtime.tokens import add
 from tests.attacks.attacker import Attacker, crowd, mfp
 from tests.attacks.honest import CLIENTS
 
@@ -44,6 +45,8 @@ WARM_CONNECTIONS = 200
 WARM_REFUSED = 1_000
 """Refused one after another: what is left of a connection waits for the garbage collector, some MiB of it.
 That is taken once and used again and again; what grows with every connection would grow on."""
+HONEST = 20
+"""The user that the honest clients' token stands for."""
 FIELDS = ("peers", "pending", "leaving")
 
 Seen: TypeAlias = Counter[object]
@@ -66,6 +69,8 @@ class Attack:
     each: int = 0
     """More of them for each time it is thrown: those of a connection that is held open."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    tokens: bool = False
+    """Whether the gateway is to let in only who has a token."""
 
     @property
     def count(self) -> int:
@@ -142,13 +147,26 @@ class Arena:
     """One gateway with its settings, and its honest clients."""
 
     def __init__(
-        self, folder: Path, settings: Mapping[str, Any] | None = None, *, journal: Path | None = None
+        self,
+        folder: Path,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        journal: Path | None = None,
+        tokens: bool = False,
     ) -> None:
         self._errors = folder / "gateway.log"
-        words = [json.dumps(dict(settings or {}))] + ([str(journal)] if journal else [])
-        self._gateway = Process("tests.attacks.server", *words, errors=self._errors)
+        self.token = ""
+        """That of the honest clients, where there are tokens."""
+        self.tokens = folder / "tokens"
+        options = {"settings": dict(settings or {}), "journal": str(journal) if journal else None}
+        if tokens:
+            self.token, _ = add(self.tokens, user=HONEST, name="honest")
+            options["tokens"] = str(self.tokens)
+        self._gateway = Process("tests.attacks.server", json.dumps(options), errors=self._errors)
         self.port = int(self._gateway.line())
-        self._honest = Process("tests.attacks.honest", str(self.port), errors=folder / "honest.log")
+        words = [str(self.port), *([self.token] if tokens else [])]
+        self._honest = Process("tests.attacks.honest", *words, errors=folder / "honest.log")
+        self._headers = [f"Authorization: Bearer {self.token}"] if tokens else []
         self._warm = False
 
     def close(self) -> None:
@@ -251,12 +269,12 @@ class Arena:
         self._start_honest()
 
         async def visit() -> None:
-            visitor, _ = await Attacker.asked(self.port)
+            visitor, _ = await Attacker.asked(self.port, *self._headers)
             await asyncio.sleep(WARM_SECONDS)
             visitor.leave()
 
         async def be_refused() -> None:
-            visitor, _ = await Attacker.asked(self.port)
+            visitor, _ = await Attacker.asked(self.port, *self._headers)
             await visitor.throw(mfp("00"))
             await visitor.close_code()
             visitor.leave()

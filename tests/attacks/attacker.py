@@ -62,10 +62,13 @@ class Attacker:
         self._came = b""
 
     @classmethod
-    async def connected(cls, port: int) -> "Attacker":
+    async def connected(cls, port: int, *, source: str = "127.0.0.1") -> "Attacker":
+        """``source`` is the address that it comes from."""
         connection = socket.socket()
         connection.setblocking(False)
         try:
+            if source != "127.0.0.1":
+                connection.bind((source, 0))
             async with asyncio.timeout(PATIENCE):
                 await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
         except BaseException:
@@ -74,9 +77,11 @@ class Attacker:
         return cls(connection)
 
     @classmethod
-    async def asked(cls, port: int, *headers: str, path: str = "/mfp") -> tuple["Attacker", str]:
+    async def asked(
+        cls, port: int, *headers: str, path: str = "/mfp", source: str = "127.0.0.1"
+    ) -> tuple["Attacker", str]:
         """Ask for an upgrade; the answer's head."""
-        self = await cls.connected(port)
+        self = await cls.connected(port, source=source)
         try:
             await self.throw(upgrade(port, *headers, path=path))
             while b"\r\n\r\n" not in self._came:

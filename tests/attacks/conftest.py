@@ -27,10 +27,13 @@ def arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arenas]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    def make(settings: Mapping[str, Any] | None = None, *, journal: Path | None = None) -> Arena:
-        name = f"{sorted((settings or {}).items())} {journal}"
+    def make(
+        settings: Mapping[str, Any] | None = None, *, journal: Path | None = None, tokens: bool = False
+    ) -> Arena:
+        name = f"{sorted((settings or {}).items())} {journal} {tokens}"
         if name not in made:
-            made[name] = Arena(tmp_path_factory.mktemp("arena"), settings, journal=journal)
+            folder = tmp_path_factory.mktemp("arena")
+            made[name] = Arena(folder, settings, journal=journal, tokens=tokens)
         return made[name]
 
     try:
@@ -58,7 +61,7 @@ async def beside(arenas: Arenas) -> AsyncIterator[Arena]:
 
 async def thrown(arenas: Arenas, attack: Attack) -> Siege:
     """Throw it and check all that must hold."""
-    siege = await arenas(attack.settings).under(attack)
+    siege = await arenas(attack.settings, tokens=attack.tokens).under(attack)
     siege.check(attack.bound(attack.count))
     return siege
 

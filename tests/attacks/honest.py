@@ -1,4 +1,4 @@
-"""Twenty honest clients in a process of their own: ``python -m tests.attacks.honest PORT``.
+"""Twenty honest clients in a process of their own: ``python -m tests.attacks.honest PORT [TOKEN]``.
 
 Each keeps doing all that a client does, and checks every answer. A line ``start`` on stdin begins, ``stop``
 ends; ``stop`` is answered with what was done, what failed and how long the requests took.
@@ -26,11 +26,12 @@ PAUSE_SECONDS = 0.02
 class Client:
     """One of them."""
 
-    def __init__(self, number: int, url: str) -> None:
+    def __init__(self, number: int, url: str, token: str | None) -> None:
         self.done: Counter[str] = Counter()
         self.waits: list[float] = []
         self._random = Random(number)
         self._url = url
+        self._token = token
         self._sunk: asyncio.Queue[Any] = asyncio.Queue()
         self._endpoints = framehub.Endpoints()
         self._endpoints.on("sink.done")(lambda call: self._sunk.put_nowait(call.data))
@@ -39,7 +40,7 @@ class Client:
 
     def connected(self) -> AbstractAsyncContextManager[framehub.Peer]:
         checksum = (None, "crc32", "crc32.always")[self._number % 3]
-        return framehub.connect(self._url, endpoints=self._endpoints, checksum=checksum)
+        return framehub.connect(self._url, endpoints=self._endpoints, checksum=checksum, token=self._token)
 
     async def round(self, peer: framehub.Peer) -> None:
         """One of everything, each with its answer checked."""
@@ -64,9 +65,9 @@ class Client:
         self.done[what] += 1
 
 
-async def crowd(url: str, orders: "asyncio.Queue[str]") -> dict[str, Any]:
+async def crowd(url: str, token: str | None, orders: "asyncio.Queue[str]") -> dict[str, Any]:
     """Work until the next order; what was done."""
-    clients = [Client(number, url) for number in range(CLIENTS)]
+    clients = [Client(number, url, token) for number in range(CLIENTS)]
     failures: list[str] = []
     stopping = False
 
@@ -94,6 +95,7 @@ async def crowd(url: str, orders: "asyncio.Queue[str]") -> dict[str, Any]:
 
 async def main() -> None:
     orders: asyncio.Queue[str] = asyncio.Queue()
+    token = sys.argv[2] if len(sys.argv) > 2 else None
     loop = asyncio.get_running_loop()
 
     async def listen() -> None:
@@ -107,7 +109,8 @@ async def main() -> None:
         if not taking.done():
             taking.cancel()
         elif taking.result() == "start":
-            print(json.dumps(await crowd(f"ws://127.0.0.1:{sys.argv[1]}/mfp", orders)), flush=True)
+            told = await crowd(f"ws://127.0.0.1:{sys.argv[1]}/mfp", token, orders)
+            print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":

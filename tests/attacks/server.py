@@ -1,8 +1,8 @@
-"""The gateway under attack, in a process of its own: ``python -m tests.attacks.server SETTINGS [JOURNAL]``.
+"""The gateway under attack, in a process of its own: ``python -m tests.attacks.server OPTIONS``.
 
-``SETTINGS`` is a JSON object of MFP settings. The first line on stdout is the port; after that each line on
-stdin is answered with one line of JSON that says how things stand inside. Logs go to stderr, as much of them
-as there is.
+``OPTIONS`` is a JSON object: ``settings`` of MFP, and the files ``journal`` and ``tokens``. The first line
+on stdout is the port; after that each line on stdin is answered with one line of JSON that says how things
+stand inside. Logs go to stderr, as much of them as there is.
 """
 
 import asyncio
@@ -92,13 +92,14 @@ def stand(gateway: Gateway) -> dict[str, object]:
     }
 
 
-async def serve(settings: Settings, journal: Path | None) -> None:
+async def serve(settings: Settings, journal: Path | None, tokens: Path | None) -> None:
     listen = GatewaySettings(
         listen="127.0.0.1:0",
         clients="127.0.0.1:0",
         workers="127.0.0.1:0",
         app="tests.attacks.server:endpoints",
         journal=journal,
+        tokens=tokens,
         origins=("https://friend.example",),
         mfp=settings,
     )
@@ -113,11 +114,12 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    settings = Settings(**json.loads(sys.argv[1]))
+    options = json.loads(sys.argv[1])
+    journal, tokens = (Path(options[name]) if options.get(name) else None for name in ("journal", "tokens"))
     # As a module of its own name, so that what `--app` loads is what counts here.
     from tests.attacks import server
 
-    uvloop.run(server.serve(settings, Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+    uvloop.run(server.serve(Settings(**options["settings"]), journal, tokens))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Attacks on the WebSocket and on its HTTP upgrade. Each takes a port and a count, and says what it saw."""
 
 import asyncio
+import secrets
 import zlib
 from collections import Counter
 
@@ -25,6 +26,8 @@ HEADER_ONLY = bytes.fromhex("82 FF 7FFFFFFFFFFFFFFF")
 RSV1 = 0x40
 HALF = upgrade(1)[:-20]
 PIECE = 64 * KIB
+GUESSER = "127.0.0.2"
+"""Not where the honest clients come from."""
 
 
 async def endless_frame(port: int, count: int) -> Seen:
@@ -156,6 +159,20 @@ async def half_done(port: int, count: int) -> Seen:
     return seen
 
 
+async def guessing(port: int, count: int) -> Seen:
+    """T31: wrong tokens from an address of its own, as fast as they go."""
+    seen: Seen = Counter()
+
+    async def one() -> None:
+        guess = f"Authorization: Bearer fh_{secrets.token_urlsafe(32)}"
+        attacker, head = await Attacker.asked(port, guess, source=GUESSER)
+        seen[int(head.split()[1])] += 1
+        attacker.leave()
+
+    await crowd([one] * count)
+    return seen
+
+
 T22 = Attack(
     "T22 a frame of 2^63 bytes, its header only", endless_frame, 1_000, 10_000, 2 * MIB, PER_CONNECTION
 )
@@ -171,7 +188,8 @@ T23 = Attack(
 )
 T24 = Attack("T24 WebSocket pings, unread", pings_unread, 100_000, 1_500_000, 2 * MIB)
 T26 = Attack("T26 a compressed bomb", deflated, 8, 200, 2 * MIB)
+T31 = Attack("T31 tokens, guessed", guessing, 1_000, 100_000, 2 * MIB, tokens=True)
 T32 = Attack("T32 connect and reset", connect_and_reset, 3_000, 51_000, 2 * MIB)
 T34 = Attack("T34 half an upgrade, held open", half_done, 300, 300, 2 * MIB, PER_CONNECTION)
 
-ALL = (T22, T22_COMES, T23, T24, T26, T32, T34)
+ALL = (T22, T22_COMES, T23, T24, T26, T31, T32, T34)
