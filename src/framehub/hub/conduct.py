@@ -1,4 +1,4 @@
-"""What a client may do now and then, but not in crowds (spec/hub.md, section 12). Pure.
+"""What a client may do now and then, but not in crowds (spec/hub.md, section 13). Pure.
 
 Made when first used: most clients behave. Each method is false when it was one too many.
 """

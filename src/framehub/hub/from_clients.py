@@ -1,4 +1,4 @@
-"""What clients say (spec/hub.md, sections 6 to 9 and 12). Pure.
+"""What clients say (spec/hub.md, sections 7 to 14). Pure.
 
 Most frames are messages on a stream that is open: ``says`` passes them on with another number in front. All
 else goes the long way.

@@ -1,4 +1,4 @@
-"""What services say (spec/hub.md, sections 6 to 10). Pure.
+"""What services say (spec/hub.md, sections 7 to 11 and 14). Pure.
 
 As with clients, messages on open streams take the short way.
 """

@@ -1,4 +1,4 @@
-"""Frames for those who are behind with reading (spec/hub.md, section 11). Pure.
+"""Frames for those who are behind with reading (spec/hub.md, section 12). Pure.
 
 What waits for a client waits by stream and goes out in turns, so that one stream does not hold up others.
 What waits for a service waits in one row. Both are bounded: a stream with more than that is killed.

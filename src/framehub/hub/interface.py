@@ -1,4 +1,4 @@
-"""What a service says of itself: its interface (spec/hub.md, section 10). Pure.
+"""What a service says of itself: its interface (spec/hub.md, section 11). Pure.
 
 JSON: ``{"name", "doc", "functions": [{"number", "name", "doc", "parameters", "result"}]}``. Only the numbers
 of functions are required; what is not known is kept.

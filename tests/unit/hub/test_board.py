@@ -13,6 +13,7 @@ def desk() -> Desk:
 
 
 def test_a_killed_stream_tells_both_sides_once(desk: Desk) -> None:
+    """[HUB-10.1]"""
     client, instance = desk.client(), desk.service()
     stream = desk.opens(client, 1)
     desk.agree()

@@ -90,7 +90,7 @@ def test_the_oldest_frame_without_an_answer_counts(client_version: int) -> None:
 
 
 def test_a_number_is_used_once_on_its_connection(client_version: int) -> None:
-    """Open or closed, taken or refused: it is not opened again, and the open one is as it was."""
+    """[HUB-7.3] Open or closed, taken or refused: it is not opened again, and the open one is as it was."""
     desk = Desk()
     client, _ = desk.client(version=client_version), desk.service()
     stream = desk.opens(client, 1)
@@ -184,6 +184,7 @@ def test_a_hub_that_stops_opens_nothing() -> None:
     ],
 )
 def test_whose_timeout_counts(asked: int, configured: int, of_service: int, timeout: float) -> None:
+    """[HUB-9.2]"""
     desk = Desk()
     client, _ = desk.client(version=1), desk.service(timeout_ms=of_service)
     record = b"\1" + configured.to_bytes(4, "big") + b"\0\0"
@@ -259,7 +260,7 @@ def test_commands_of_the_link_do_not_belong_on_a_stream(client_version: int, com
 
 
 def test_a_client_reaches_only_streams_of_its_own(client_version: int) -> None:
-    """A stream of somebody else is as one that is not there."""
+    """[HUB-7.2] A stream of somebody else is as one that is not there."""
     desk = Desk()
     one, other, _ = desk.client("one"), desk.client("other", version=client_version), desk.service()
     stream = desk.opens(one, 1)

@@ -277,6 +277,7 @@ def test_a_service_may_close_a_stream(desk: Desk, version: int) -> None:
 
 
 def test_a_service_reaches_only_streams_of_its_own(desk: Desk, version: int) -> None:
+    """[HUB-7.9]"""
     client, _, _ = desk.client(), desk.service(version=version), desk.service("thief", version=version)
     stream = desk.opens(client, 1)
     number = stream.hub_id

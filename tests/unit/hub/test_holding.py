@@ -22,6 +22,7 @@ def full_client(desk: Desk, *numbers: int, version: int = 2) -> Client:
 
 
 def test_streams_take_turns() -> None:
+    """[HUB-12.1]"""
     desk = Desk()
     desk.service()
     client = full_client(desk, 1, 2)
@@ -42,7 +43,7 @@ def test_streams_take_turns() -> None:
 
 
 def test_so_much_waits_on_a_stream_and_no_more() -> None:
-    """At the limit, and with one byte more: the stream is killed, and both sides are told once."""
+    """[HUB-12.2] At the limit, and with one byte more: the stream is killed, and both sides are told once."""
     desk = Desk(held_bytes=3 * (COST + 10))
     desk.service()
     client = full_client(desk, 1, 2)
@@ -243,7 +244,7 @@ def test_so_much_waits_for_all_services_and_no_more() -> None:
 
 
 def test_a_client_whose_frames_wait_is_not_read_for_a_while() -> None:
-    """More than the mark, then half of it or less."""
+    """[HUB-12.4] More than the mark, then half of it or less."""
     desk = Desk(pause_bytes=4 * (COST + 10))
     client, instance, _ = stuck(desk, *(4 * [bytes(10)]))
     assert desk.switch.to_pause == []
@@ -275,7 +276,7 @@ def test_a_client_is_read_again_when_its_stream_ends() -> None:
 
 
 def test_frames_that_wait_too_long_kill_their_streams() -> None:
-    """At the time, and a look before; only those that have waited so long."""
+    """[HUB-12.3] At the time, and a look before; only those that have waited so long."""
     desk = Desk(max_service_streams=2)
     client, instance = desk.client(), desk.service()
     streams = [desk.opens(client, number) for number in (1, 2)]

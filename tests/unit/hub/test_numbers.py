@@ -35,6 +35,7 @@ def test_an_ended_number_of_a_v2_service_does_not_come_back_soon() -> None:
 
 
 def test_numbers_for_v1_services_fit_20_bits() -> None:
+    """[HUB-7.5]"""
     given = Numbers(set(), 60.0)
     taken = [given.take(1, 0.0) for _ in range(LAST_V1)]
     assert (taken[0], taken[-1]) == (1, 2**20 - 1)

@@ -1,12 +1,16 @@
 """Limits and times of the hub."""
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 
 from framehub.errors import ConfigError
-from framehub.hub.settings import LONGEST, HubSettings
+from framehub.hub.settings import KIB, LONGEST, MIB, HubSettings
 
+SPEC = Path(__file__).parents[3] / "spec" / "hub.md"
+UNITS = {"": 1, " s": 1, " KiB": KIB, " MiB": MIB}
 NAMES = tuple(HubSettings.__dataclass_fields__)
 
 
@@ -43,3 +47,14 @@ def test_a_timeout_that_is_asked_for_is_kept_within_the_bounds() -> None:
     assert [settings.bounded(each) for each in asked] == [
         1.0, 1.0, 1.0, 1.001, 3_599.999, 3_600.0, 3_600.0, 3_600.0,
     ]  # fmt: skip
+
+
+def test_the_defaults_are_those_of_the_spec() -> None:
+    """[HUB-13.4] The table of section 13: every setting, and its number."""
+    told: dict[str, float] = {}
+    for names, numbers in re.findall(r"^\| (`[^|]+`) \| ([^|]+?) \|", SPEC.read_text(), re.MULTILINE):
+        values = re.findall(r"(\d[\d,]*)( s| KiB| MiB|)(?:, |$)", numbers)
+        for name, (number, unit) in zip(re.findall(r"`(\w+)`", names), values, strict=True):
+            told[name] = int(number.replace(",", "")) * UNITS[unit]
+    told = {name: value for name, value in told.items() if name in NAMES}
+    assert told == {name: getattr(HubSettings(), name) for name in NAMES}

@@ -15,6 +15,7 @@ def desk() -> Desk:
 
 
 def test_a_client_that_leaves_takes_its_streams_with_it(desk: Desk) -> None:
+    """[HUB-10.2]"""
     client, other, _ = desk.client(), desk.client("other"), desk.service()
     desk.opens(client, 1)
     desk.opens(client, 2)
@@ -46,6 +47,7 @@ def test_the_stream_of_a_frame_is_found(desk: Desk, version: int) -> None:
 
 
 def test_a_failure_of_ours_ends_one_stream(desk: Desk) -> None:
+    """[HUB-10.7]"""
     client, _ = desk.client(), desk.service()
     stream, other = desk.opens(client, 1), desk.opens(client, 2)
     for _ in range(2):
@@ -80,6 +82,7 @@ def test_a_client_that_answers_stays(desk: Desk) -> None:
 
 @pytest.mark.parametrize("flag", ["is_paused", "is_full"])
 def test_a_client_that_is_not_read_is_not_dead(desk: Desk, flag: str) -> None:
+    """[HUB-9.6]"""
     client = desk.client()
     setattr(client, flag, True)
     desk.wait(100.0)
@@ -137,7 +140,7 @@ def alive(desk: Desk, seconds: float) -> None:
 
 
 def test_a_stream_without_an_answer_times_out(desk: Desk) -> None:
-    """Since the oldest frame without one, whatever the client says meanwhile."""
+    """[HUB-9.3] Since the oldest frame without one, whatever the client says meanwhile."""
     client, _ = desk.client(), desk.service()
     stream = desk.opens(client, 1)
     alive(desk, 29.0)
@@ -187,7 +190,7 @@ def test_a_stream_times_out_within_a_second_after_its_time(desk: Desk, timeout: 
 
 
 def test_the_time_that_we_slept_is_not_counted_against_anybody(desk: Desk) -> None:
-    """First what came meanwhile is read; then what is late is late."""
+    """[HUB-9.7] First what came meanwhile is read; then what is late is late."""
     client, _ = desk.client(), desk.service()
     stream, other = desk.opens(client, 1), desk.opens(client, 2)
     desk.sleep(100.0)
