@@ -20,6 +20,10 @@ class HubClientSettings:
     """Bytes of one frame that we send."""
     max_answer_bytes: int = 16 * 1024 * 1024
     """Bytes of one frame that we take; a larger one ends the connection."""
+    max_opens: float = 190.0
+    """Streams opened in a second, in the long run; who wants more waits. A hub refuses them beyond 200."""
+    opens_burst: int = 300
+    """Streams that may be opened at once after a rest; a hub takes 400."""
     max_waiting_bytes: int = 4 * 1024 * 1024
     """Bytes of answers that wait to be read; above it the connection is not read."""
     patience: float = 15.0

@@ -66,10 +66,19 @@ class ClientSide:
         self._timeout_ms = round((timeout or 0) * 1000)
         self._last_id = 0
         self._pings = 0
-        self._heard = self._pinged = now
+        self._heard = self._pinged = self._reserved = now
+        self._opens = float(self.settings.opens_burst)
         self._unread: dict[CalledStream, None] = {}
         if self._timeout_ms:
             self._say(HubFrame(0, HubState.FIRST, settings=Settings(version, self._timeout_ms)))
+
+    def reserve(self, now: float) -> float:
+        """How many seconds to wait before the next ``open``, so that the hub does not find us hasty."""
+        settings = self.settings
+        more = (now - self._reserved) * settings.max_opens
+        self._opens = min(settings.opens_burst, self._opens + more) - 1
+        self._reserved = now
+        return max(0.0, -self._opens / settings.max_opens)
 
     # --- speaking ------------------------------------------------------------------------------------------
 
@@ -208,10 +217,9 @@ class ClientSide:
                 what = "no answer" if stream.unanswered is not None else "nothing said"
                 error = HubStreamError(HubError.TIMEOUT, f"{what} for {stream.timeout:g} s")
                 self.close(stream, error)
-        silent, keepalive = now - self._heard, self.settings.keepalive
-        if silent >= 2 * keepalive:
-            self.is_dead = True
-        elif silent >= keepalive and now - self._pinged >= keepalive:
+        keepalive = self.settings.keepalive
+        if now - max(self._heard, self._pinged) >= keepalive:
+            self.is_dead = self._pinged > self._heard  # asked, and not answered
             self._pinged = now
             self.ping()
 

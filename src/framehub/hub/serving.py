@@ -19,6 +19,8 @@ INTERFACE: Final = 0
 """The function that every service has: what it offers."""
 BETWEEN: Final = 1.0
 """Seconds between two registrations on one connection."""
+LATE: Final = 1.0
+"""When two looks at the clock are further apart than this, the time between was ours, not the hub's."""
 
 _CUT_OFF: Final = {
     HubError.TIMEOUT: "it timed out",
@@ -77,6 +79,7 @@ class ServiceSide:
         )
         self._pings = 0
         self._pinged_at = 0.0
+        self._ticked = 0.0
         self._heard_at = 0.0
         self._configured_at = 0.0
         self._is_connected = False
@@ -124,6 +127,9 @@ class ServiceSide:
 
     def tick(self, now: float) -> None:
         """Look at the clock: whether the hub is there."""
+        if now - self._ticked > LATE:
+            self._heard_at = now  # we were not there to hear it
+        self._ticked = now
         silent = now - self._heard_at
         if not self._is_connected or silent < self.settings.heartbeat:
             return

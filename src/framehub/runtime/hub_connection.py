@@ -43,6 +43,8 @@ class HubConnection:
         self, service: int, function: int, body: bytes, *, timeout: float | None, wake: Callable[[], None]
     ) -> CalledStream:
         """Open a stream; ``wake`` is called when something came on it, or it is over."""
+        if wait := self.machine.reserve(monotonic()):
+            await asyncio.sleep(wait)
         await self._turn()
         stream = self.machine.open(service, function, body, timeout=timeout, now=monotonic())
         stream.owner = wake

@@ -102,6 +102,13 @@ def test_numbers_count_and_run_out() -> None:
     assert (made.says(), len(made.streams)) == ([], 4)
 
 
+def test_streams_are_opened_no_faster_than_a_hub_bears() -> None:
+    made = side(max_opens=10.0, opens_burst=3)
+    assert [made.reserve(0.0) for _ in range(5)] == pytest.approx([0, 0, 0, 0.1, 0.2])
+    assert made.reserve(0.2) == pytest.approx(0.1)
+    assert [made.reserve(60.0) for _ in range(4)] == pytest.approx([0, 0, 0, 0.1])
+
+
 @pytest.mark.parametrize(("service", "function"), [(65_536, 1), (7, 256), (-1, 1)])
 @VERSIONS
 def test_what_fits_no_frame_opens_nothing(version: int, service: int, function: int) -> None:
@@ -264,7 +271,19 @@ def test_a_silent_hub_is_pinged_and_then_given_up() -> None:
     assert [frame.parameter for frame in made.says()] == [HubCommand.PING]
     assert (made.is_dead, made.next_deadline) == (False, 40.0)
     made.tick(40.0)
-    assert (made.is_dead, made.says()) == (True, [])
+    assert made.is_dead
+
+
+def test_a_hub_that_was_not_asked_is_not_given_up() -> None:
+    made = side(keepalive=20.0)
+    made.tick(90.0)  # nobody looked for long
+    assert (made.is_dead, made.next_deadline) == (False, 110.0)
+    made.hears(HubFrame(0, COMMAND, HubCommand.PONG), 91.0)
+    made.tick(111.0)
+    made.tick(130.9)
+    assert not made.is_dead
+    made.tick(131.0)
+    assert made.is_dead
 
 
 def test_the_connection_is_full_when_too_much_waits() -> None:

@@ -246,22 +246,40 @@ def test_pings_are_answered(version: int) -> None:
     assert made.says() == [HubFrame(0, COMMAND, HubCommand.PONG, b"12345678")]
 
 
+def ticks(made: ServiceSide, *times: float) -> None:
+    """Look at the clock twice a second, up to each of these times."""
+    for until in times:
+        while made._ticked + 0.5 < until:
+            made.tick(made._ticked + 0.5)
+        made.tick(until)
+
+
 def test_a_silent_hub_is_asked_and_then_given_up() -> None:
     made = side()
     stream = made.gets()
-    made.tick(1.9)
+    ticks(made, 1.9)
     assert made.says() == []
-    made.tick(2.0)
-    made.tick(2.5)
+    ticks(made, 2.0, 2.5)
     assert made.says() == [HubFrame(0, COMMAND, HubCommand.PING, bytes(7) + b"\1")]
-    made.tick(3.0)
+    ticks(made, 3.0)
     assert made.says() == [HubFrame(0, COMMAND, HubCommand.PING, bytes(7) + b"\2")]
     assert (made.renew, stream.over) == (False, None)
-    made.tick(6.0)
+    ticks(made, 6.0)
     assert (made.renew, stream.over, made.in_force) == (True, "no word from the hub", None)
     made.renew = False
-    made.tick(60.0)  # not before there is a connection
+    ticks(made, 60.0)  # not before there is a connection
     assert (made.renew, made.says()) == (False, [])
+
+
+def test_silence_proves_nothing_while_nobody_listened() -> None:
+    made = side()
+    ticks(made, 1.0)
+    made.tick(60.0)
+    assert not made.renew
+    ticks(made, 64.9)
+    assert not made.renew
+    ticks(made, 65.0)
+    assert made.renew
 
 
 def test_a_hub_that_is_heard_is_not_given_up() -> None:
@@ -274,11 +292,12 @@ def test_a_hub_that_is_heard_is_not_given_up() -> None:
 
 def test_a_hub_that_says_nothing_to_a_configuration_is_tried_anew() -> None:
     made = side(is_ready=False)
+    ticks(made, 10.0)
     made.connected(10.0)
     made.says()
-    made.tick(14.9)
+    ticks(made, 14.9)
     assert (made.says(), made.renew) == ([], False)
-    made.tick(15.0)
+    ticks(made, 15.0)
     assert made.renew
 
 

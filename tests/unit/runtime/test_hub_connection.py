@@ -58,6 +58,18 @@ async def test_a_stream_that_is_not_answered_in_time_is_closed() -> None:
             assert await stream.read() == b"in time"
 
 
+async def test_streams_are_opened_at_a_pace_that_a_hub_bears() -> None:
+    async with visited(settings=HubClientSettings(max_opens=0.001, opens_burst=2)) as (door, hub):
+        calls = [asyncio.ensure_future(hub.call(7, 1)) for _ in range(3)]
+        await door.hears(4)
+        await hub.ping()
+        assert door.frames == []  # the third waits for a quarter of an hour
+        calls[2].cancel()
+        for number in (1, 2):
+            door.answers(b"x", LAST, stream=number)
+        assert await asyncio.gather(*calls[:2]) == [b"x"] * 2
+
+
 async def test_whoever_is_ahead_of_the_hub_waits() -> None:
     async with visited() as (door, hub), hub.open(7, 1) as stream:
         await door.hears()
