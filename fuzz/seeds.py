@@ -8,7 +8,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 CORPUS: Final = ROOT / "fuzz" / "corpus"
-TARGETS: Final = ("codec", "connection", "envelope", "rpc")
+TARGETS: Final = ("codec", "connection", "envelope", "hub", "rpc")
 MODES: Final = ("off", "flag", "always")
 
 
@@ -58,6 +58,30 @@ def envelope() -> Iterator[bytes]:
         yield bytes((len(case.get("files", ())),)) + data
 
 
+def hub() -> Iterator[bytes]:
+    """Every frame and no-frame, and every conversation: what its peers say, raw, and the time between."""
+    folder = ROOT / "spec" / "vectors" / "hub"
+    for name in ("frames.json", "malformed.json"):
+        for case in json.loads((folder / name).read_text())["cases"]:
+            yield bytes.fromhex(case["hex"])
+    for case in json.loads((folder / "conversations.json").read_text())["cases"]:
+        versions = case.get("clients", {"c1": 2}).values()
+        script = bytes((sum((version - 1) << at for at, version in enumerate(versions)),))
+        for step in case["steps"]:
+            peer = int((step.get("client") or step.get("service") or "c1")[1:]) - 1
+            data = bytes.fromhex(step.get("says", ""))[:71]
+            if "says" in step:
+                kind = bytes((0, peer)) if "client" in step else bytes((1, peer, 0))
+                script += kind + bytes((len(data),)) + data
+            elif "now" in step:
+                script += bytes((9, 3, 0))
+            elif "does" in step:
+                acts = {"leaves": 4, "vanishes": 5, "returns": 6}
+                does = {"blocks": 0, "reads": 1} if "client" in step else {"blocks": 2, "reads": 3}
+                script += bytes((10, (acts | does)[step["does"]], peer))
+        yield script
+
+
 def rpc() -> Iterator[bytes]:
     """Every dialog with a proxy: what its peers say, raw, and the time between."""
     for case in json.loads((ROOT / "spec" / "vectors" / "rpc" / "dialogs.json").read_text())["cases"]:
@@ -78,7 +102,7 @@ def rpc() -> Iterator[bytes]:
         yield script
 
 
-MAKERS: Final = {"codec": codec, "connection": connection, "envelope": envelope, "rpc": rpc}
+MAKERS: Final = {"codec": codec, "connection": connection, "envelope": envelope, "hub": hub, "rpc": rpc}
 
 
 def made(target: str) -> list[bytes]:

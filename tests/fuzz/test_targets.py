@@ -12,19 +12,23 @@ import pytest
 
 import fuzz.codec
 from framehub.errors import MalformedFrame
+from framehub.hub.timers import Timers
 from framehub.mfp import codec, envelope
 from framehub.mfp.connection import Connection
 from framehub.rpc.keeping import Keeping
 from fuzz import mutations, seeds
 
-MUTATIONS = {"codec": 30_000, "connection": 15_000, "envelope": 40_000, "rpc": 2_000}
+MUTATIONS = {"codec": 30_000, "connection": 15_000, "envelope": 40_000, "hub": 10_000, "rpc": 2_000}
 SEED = 20_260
 CORPUS_BYTES = 300 * 1_024
 
 
 @pytest.mark.parametrize("target", seeds.TARGETS)
 def test_no_input_breaks_a_target(target: str) -> None:
-    """[MFP-2.8] [MFP-7.1] [RPC-8.2] A failure shows its input: put it into fuzz/corpus when it is fixed."""
+    """[MFP-2.8] [MFP-7.1] [RPC-8.2] [HUB-2.5] [HUB-10.1]
+
+    A failure shows its input: put it into fuzz/corpus when it is fixed.
+    """
     one_input = import_module(f"fuzz.{target}").one_input
     corpus = [*seeds.made(target), *seeds.stored(target)]
     for data in [b"", *corpus, *mutations.mutations(corpus, SEED, MUTATIONS[target])]:
@@ -73,6 +77,7 @@ BROKEN: dict[str, tuple[Any, str, object]] = {
     "codec": (fuzz.codec, "encode", other),
     "connection": (Connection, "close", nothing),
     "envelope": (envelope, "encode", other),
+    "hub": (Timers, "discard", nothing),
     "rpc": (Keeping, "tick", nothing),
 }
 
