@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Final
 
-from framehub.errors import LimitExceeded
+from framehub.errors import LimitExceeded, LocalProtocolError
 from framehub.hub.called import Answer, CalledStream
 from framehub.runtime.files import Buffer
 from framehub.runtime.hub_connection import HubConnection
@@ -34,16 +34,20 @@ class HubStream:
         self.service = service
         self.function = function
         self._find = connection
-        self._body = body
+        self._body: bytes | None = body
         self._timeout = timeout
         self._more = asyncio.Event()
+        self._opened: tuple[HubConnection, CalledStream] | None = None
 
     async def __aenter__(self) -> "HubStream":
-        self._connection = self._find()
-        self._state: CalledStream = await self._connection.open(
-            self.service, self.function, self._body, timeout=self._timeout, wake=self._more.set
+        if self._body is None:
+            raise LocalProtocolError("a stream is opened once: open another one")
+        body, self._body = self._body, None
+        connection = self._find()
+        state = await connection.open(
+            self.service, self.function, body, timeout=self._timeout, wake=self._more.set
         )
-        self._body = b""
+        self._opened = connection, state
         return self
 
     async def __aexit__(
@@ -109,8 +113,21 @@ class HubStream:
             bodies.append(body)
         return b"".join(bodies)
 
+    @property
+    def _connection(self) -> HubConnection:
+        return self._inside()[0]
+
+    @property
+    def _state(self) -> CalledStream:
+        return self._inside()[1]
+
+    def _inside(self) -> tuple[HubConnection, CalledStream]:
+        if self._opened is None:
+            raise LocalProtocolError("this stream is not open yet: async with hub.open(...) as stream")
+        return self._opened
+
     async def _next(self) -> Answer | None:
-        state = self._state
+        connection, state = self._inside()
         while not state.answers:
             if state.error is not None:
                 raise state.error.with_traceback(None)
@@ -118,4 +135,4 @@ class HubStream:
                 return None
             self._more.clear()
             await self._more.wait()
-        return self._connection.take(state)
+        return connection.take(state)

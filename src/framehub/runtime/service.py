@@ -97,6 +97,8 @@ class Service:
         Raises:
             ConfigError: the number or the name is taken, or it cannot be offered like that.
         """
+        if callable(number):
+            raise ConfigError("a function of a service has a number: write @service.function(1)")
 
         def offer(function: _F) -> _F:
             self.functions.add(number, function, name)

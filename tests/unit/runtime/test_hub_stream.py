@@ -129,3 +129,17 @@ async def test_all_of_it_as_one_up_to_a_limit() -> None:
             door.answers(b"cd", LAST, stream=2)
             with pytest.raises(LimitExceeded, match="bytes of an answer: 4 is over the limit of 3"):
                 await stream.read(3)
+
+
+async def test_a_stream_is_opened_once_and_by_async_with() -> None:
+    async with visited() as (_, hub):
+        stream = hub.open(7, 1)
+        with pytest.raises(LocalProtocolError, match="not open yet"):
+            await stream.send(b"x")
+        with pytest.raises(LocalProtocolError, match="not open yet"):
+            await anext(stream)
+        async with stream:
+            pass
+        with pytest.raises(LocalProtocolError, match="opened once"):
+            async with stream:
+                pass

@@ -195,6 +195,13 @@ def test_what_cannot_be(wrong: dict[str, Any], why: str) -> None:
         Service(**{"number": 7, **wrong})
 
 
+def test_a_function_has_a_number() -> None:
+    with pytest.raises(ConfigError, match=r"write @service.function\(1\)"):
+
+        @Service(7).function  # type: ignore[arg-type]
+        def forgotten() -> None: ...
+
+
 async def test_there_has_to_be_something_to_offer() -> None:
     with pytest.raises(ConfigError, match="this service has no functions"):
         await Service(7).serve()
