@@ -186,6 +186,20 @@ class MessageSocket:
             return self._not_sent(exc, parts, 0)
         return _OK
 
+    def send_one(self, identity: bytes, part: bytes) -> Sent:
+        """``send_to(identity, [part])``, quicker still."""
+        if not self._has_sent:
+            self._has_sent = True
+            if not self._is_in_turn:
+                self._edge.soon()
+        send = self._send
+        try:
+            send(identity, MORE)
+            send(part, LAST)
+        except zmq.ZMQError as exc:
+            return self._not_sent(exc, (part,), 0)
+        return _OK
+
     def pause(self) -> None:
         """Take no more messages, until ``resume``; when their queue is full, the peers wait."""
         self._edge.pause()

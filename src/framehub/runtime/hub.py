@@ -1,0 +1,385 @@
+"""The hub at work: one ROUTER for services, the switch, and clients on WebSockets or inside this process."""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from time import monotonic
+from typing import Final, cast
+
+from framehub.codes import CloseCode, HubError, HubState
+from framehub.hub.headers import HEADER_BYTES, HubFrame, Way, encode, stream_and_state
+from framehub.hub.parties import Client, Instance, Stream
+from framehub.hub.settings import HubSettings
+from framehub.hub.switch import About, Switch
+from framehub.journal.record import NO_ID
+from framehub.runtime.curve import CurveServer
+from framehub.runtime.entrance import HubEntrance
+from framehub.runtime.hub_link import HubLink, Outlet
+from framehub.runtime.hub_tap import HubTap
+from framehub.runtime.link import Link
+from framehub.runtime.rpc_keys import KeyBook
+from framehub.runtime.watchdog import LOOK, Watchdog
+from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_socket import MessageSocket, Sent
+
+log = logging.getLogger("framehub.hub")
+
+TICK: Final = 0.25
+BY: Final = 32
+"""Frames after which what they gave is sent, so that the others work while we do."""
+MOST_PARTS: Final = 8
+"""Of a service's message, its identity among them: two are right, more are refused, of these not all read."""
+TELL_EVERY: Final = 10.0
+"""What was refused or ended is counted, and told in one line each so many seconds."""
+GOODBYE_SECONDS: Final = 2.0
+"""What clients have to go when the hub is closed; what was last said to services has half of it."""
+_OK: Final = Sent.OK
+
+
+class Hub:
+    """``start`` it, ``close`` it; ``entrance`` is for the listener that its WebSockets come to."""
+
+    def __init__(
+        self,
+        *,
+        services: str,
+        settings: HubSettings | None = None,
+        tap: HubTap | None = None,
+        keys: CurveServer | None = None,
+        options: Options | None = None,
+    ) -> None:
+        """``services`` is ZeroMQ's address, ``tcp://HOST:PORT``; port 0 picks a free one."""
+        self.address = services
+        self.settings = settings or HubSettings()
+        self.entrance = HubEntrance(self.own, max_bytes=self.settings.max_frame_bytes)
+        self.is_up = False
+        """Whether the socket is bound."""
+        self._tap = tap
+        self._keys = keys
+        self._book = KeyBook() if keys else None
+        self._options = options or Options(max_parts=MOST_PARTS)
+        self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.TimerHandle | None = None
+        self._paused = False
+        self._is_due = False
+        self._is_flushing = False
+        self._told: Counter[str] = Counter()
+        self._tell_at = 0.0
+
+    async def start(self) -> None:
+        """Bind the socket.
+
+        Raises:
+            ConfigError: the address cannot be had.
+        """
+        self._loop = asyncio.get_running_loop()
+        self.switch = Switch(self.settings, now=monotonic())
+        self._to_clients = self.switch.to_clients
+        self._to_services = self.switch.to_services
+        self._socket = MessageSocket(
+            "router",
+            self._from_services,
+            curve=self._keys,
+            options=self._options,
+            on_disconnect=self._service_left,
+            on_writable=self._writable,
+            on_flood=self._flooded,
+        )
+        try:
+            self.address = self._socket.bind(self.address)
+        except BaseException:
+            self._socket.close()
+            raise
+        self.is_up = True
+        self.watchdog = Watchdog((self.address,), lambda: self.switch.held_bytes, self._options)
+        self._tick()
+        self._look()
+
+    @property
+    def pending(self) -> int:
+        """Streams that are open."""
+        return len(self.switch.streams) if self.is_up else 0
+
+    def pause(self) -> None:
+        """Stop reading: what is recorded cannot be written as fast as it comes."""
+        if not self._paused and self.is_up:
+            self._paused = True
+            self._socket.pause()
+            for client in self.switch.clients:
+                _outlet(client).pause("journal")
+
+    def resume(self) -> None:
+        """Read again."""
+        if self._paused:
+            self._paused = False
+            self._socket.resume()
+            for client in self.switch.clients:
+                _outlet(client).resume("journal")
+
+    def drain(self) -> None:
+        """Open no new streams."""
+        self.switch.drain()
+
+    async def close(self) -> None:
+        """Say goodbye to clients, tell services that they have gone, and end all connections."""
+        if not self.is_up:
+            return
+        for timer in (self._timer, self._looking):
+            if timer is not None:
+                timer.cancel()
+        switch = self.switch
+        for client in list(switch.clients):
+            _outlet(client).close(CloseCode.GOING_AWAY, "the gateway stops")
+        until = self._loop.time() + GOODBYE_SECONDS
+        # Only while stopping, and clients go by themselves: look, do not wire.
+        while switch.clients and self._loop.time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for client in list(switch.clients):
+            self.left(client, CloseCode.GOING_AWAY, "the gateway stops")
+        self._flush()
+        self.is_up = False
+        if self._tap is not None:
+            self._tap.close()
+        self._socket.close(linger=GOODBYE_SECONDS / 2)
+
+    # --- clients ---------------------------------------------------------------------------------------
+
+    def own(self, link: Link, *, version: int, user: int) -> HubLink:
+        """A WebSocket is open: somebody joins."""
+        client = self.join(link, version=version, user=user)
+        return HubLink(self, link, client)
+
+    def join(self, outlet: Outlet, *, version: int = 2, user: int = 0) -> Client:
+        """Somebody joins whose frames come by ``says``; what is for them goes to ``outlet``."""
+        client = self.switch.client_joined(secrets.token_bytes(8), version, user, outlet, monotonic())
+        if self._tap is not None:
+            self._tap.joined(client)
+        if self._paused:
+            outlet.pause("journal")
+        return client
+
+    def says(self, client: Client, data: bytes | memoryview, *, parent: bytes = NO_ID) -> About:
+        """Take a client's frame; what comes of it goes out soon, with what comes of others."""
+        try:
+            about = self.switch.client_says(client, data, monotonic())
+        except Exception:
+            about = self._failed(client, bytes(data))
+        if self._tap is not None:
+            self._tap.client_said(client, data, about, parent)
+        if not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._flush_soon)
+        elif len(self._to_services) >= BY:
+            self._flush()
+        return about
+
+    def left(self, client: Client, code: int, reason: str) -> None:
+        """A client has gone."""
+        if client.is_gone:
+            return
+        self._flush()
+        if self._tap is not None:
+            self._tap.left(client, code, reason)
+        self.switch.client_left(client, monotonic())
+        self._flush()
+
+    def caught_up(self, client: Client) -> None:
+        """A client's link takes frames again: what waited for it goes first."""
+        switch, outlet, tap = self.switch, _outlet(client), self._tap
+        while not client.is_full and (item := switch.next_held(client)) is not None:
+            data, stream = item
+            if outlet.send(data) and tap is not None:
+                tap.told_client(client, data, stream)
+
+    # --- what comes from services ----------------------------------------------------------------------
+
+    def _from_services(self, batch: list[list[bytes]]) -> None:
+        self._flush()  # what clients said before
+        switch, tap, now = self.switch, self._tap, monotonic()
+        if self._book is not None:
+            count = len(batch)
+            batch = self._book.rightful(batch, self._socket.senders, now)
+            if len(batch) < count:
+                switch.counts["under another service's identity"] += count - len(batch)
+        says = switch.service_says
+        for at, message in enumerate(batch, 1):
+            identity = message.pop(0)
+            try:
+                about = says(identity, message, now)
+            except Exception:
+                about = self._failed_service(identity, message)
+            if tap is not None:
+                self._note_changes()
+                tap.service_said(identity, message, about, switch.instances.get(identity))
+            if not at % BY:
+                self._flush()
+        self._flush()
+
+    def _flooded(self, identity: bytes) -> None:
+        """Its message had so many parts that they were not all kept."""
+        self._from_services([[identity, *[b""] * MOST_PARTS]])
+
+    def _service_left(self) -> None:
+        self._flush()
+        self.switch.service_disconnected(monotonic())
+        self._flush()
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(TICK, self._tick)
+        now = monotonic()
+        if not self._paused:
+            self._flush()
+            self.switch.tick(now)
+            self._flush()
+        if now >= self._tell_at and self._told != self.switch.counts:
+            self._tell_at = now + TELL_EVERY
+            news = self.switch.counts - self._told
+            self._told = self.switch.counts.copy()
+            log.info("%s", ", ".join(f"{what}: {count}" for what, count in sorted(news.items())))
+
+    def _look(self) -> None:
+        """Once in a while: who sends messages without an end?"""
+        self._looking = self._loop.call_later(LOOK, self._look)
+        watchdog = self.watchdog
+        before, wanted = watchdog.cut_off, watchdog.finishers
+        watchdog.look(monotonic())
+        if watchdog.cut_off > before:
+            self.switch.counts["cut off: messages without an end"] += watchdog.cut_off - before
+        if watchdog.finishers is not wanted:
+            self._socket.note_finishers(watchdog.finishers)
+
+    # --- what goes -------------------------------------------------------------------------------------
+
+    def _flush_soon(self) -> None:
+        self._is_due = False
+        self._flush()
+
+    def _flush(self) -> None:
+        """Do all there is to do; what cannot be sent may change what there is to do."""
+        if self._is_flushing:
+            return
+        self._is_flushing = True
+        switch = self.switch
+        try:
+            while True:
+                if self._to_clients:
+                    self._send_to_clients()
+                elif self._to_services:
+                    self._send_to_services()
+                elif switch.to_pause or switch.to_resume or switch.to_close:
+                    self._attend()
+                else:
+                    break
+            if switch.changes:
+                self._note_changes()
+        finally:
+            self._is_flushing = False
+
+    def _send_to_clients(self) -> None:
+        sending = self._to_clients[:]
+        self._to_clients.clear()
+        tap, hold = self._tap, self.switch.hold
+        for client, data, stream in sending:
+            try:
+                if stream is not None and (client.is_full or client.held):
+                    hold(client, data, stream, monotonic())
+                elif not client.is_gone and client.owner.send(data) and tap is not None:  # type: ignore[attr-defined]
+                    tap.told_client(client, data, stream)
+            except Exception:
+                self._failed_with(stream)
+
+    def _send_to_services(self) -> None:
+        sending = self._to_services[:]
+        self._to_services.clear()
+        tap, send = self._tap, self._socket.send_one
+        for instance, data, stream in sending:
+            try:
+                if instance.held:
+                    self.switch.hold_for_service(instance, data, stream, monotonic())
+                elif not instance.is_gone:
+                    sent = send(instance.identity, data)
+                    if sent is not _OK:
+                        self._not_sent(instance, data, stream, sent)
+                    elif tap is not None:
+                        tap.told_service(instance, data, stream)
+            except Exception:
+                self._failed_with(stream)
+
+    def _not_sent(self, instance: Instance, data: bytes, stream: Stream | None, sent: Sent) -> None:
+        now = monotonic()
+        if sent is Sent.UNREACHABLE:
+            self.switch.service_gone(instance, now)
+        elif self.switch.instances.get(instance.identity) is instance:  # nothing waits for strangers
+            self.switch.hold_for_service(instance, data, stream, now)
+
+    def _writable(self) -> None:
+        """Some service may take something again."""
+        switch, tap = self.switch, self._tap
+        for instance in list(switch.stuck.values()):
+            while instance.held:
+                data, stream, _ = instance.held[0]
+                sent = self._socket.send_one(instance.identity, data)
+                if sent is not _OK:
+                    if sent is Sent.UNREACHABLE:
+                        switch.service_gone(instance, monotonic())
+                    break
+                if tap is not None:
+                    tap.told_service(instance, data, stream)
+                switch.sent(instance)
+        self._flush()
+
+    def _attend(self) -> None:
+        """Stop or go on reading clients, or send them away."""
+        switch = self.switch
+        for clients, is_pause in ((switch.to_pause, True), (switch.to_resume, False)):
+            for client in clients[:]:
+                (_outlet(client).pause if is_pause else _outlet(client).resume)("services")
+            clients.clear()
+        closing = switch.to_close[:]
+        switch.to_close.clear()
+        for client, code, reason in closing:
+            _outlet(client).close(code, reason)
+
+    def _note_changes(self) -> None:
+        changes = self.switch.changes
+        if changes:
+            for has_come, instance in changes:
+                log.info(
+                    "service %d %r %s", instance.number, instance.name, "came" if has_come else "has gone"
+                )
+                if self._tap is not None:
+                    self._tap.changed(instance, has_come=has_come)
+            changes.clear()
+
+    # --- when something of ours goes wrong -------------------------------------------------------------
+
+    def _failed(self, client: Client, data: bytes) -> str:
+        """Of what a client said: its stream dies, and no other; there is an answer in any case."""
+        log.exception("a frame of a client could not be handled; link %s", client.link.hex())
+        stream = self.switch.stream_of(client, data)
+        if stream is not None:
+            self.switch.fail(stream, monotonic())
+        elif len(data) >= HEADER_BYTES[client.version]:
+            number = stream_and_state(data, client.version)[0]
+            frame = HubFrame(number, HubState.STREAM_ERROR, HubError.INTERNAL, b"the hub failed")
+            self._to_clients.append((client, encode(frame, client.version, Way.HUB_TO_CLIENT), None))
+        return "internal: the hub failed"
+
+    def _failed_service(self, identity: bytes, parts: list[bytes]) -> str:
+        log.exception("a frame of a service could not be handled")
+        instance = self.switch.instances.get(identity)
+        if instance is not None and len(parts[0]) >= HEADER_BYTES[instance.version]:
+            stream = instance.streams.get(stream_and_state(parts[0], instance.version)[0])
+            if stream is not None:
+                self.switch.fail(stream, monotonic())
+        return "internal: the hub failed"
+
+    def _failed_with(self, stream: Stream | None) -> None:
+        log.exception("a frame could not be passed on")
+        if stream is not None and stream.instance is not None:
+            self.switch.fail(stream, monotonic())
+
+
+def _outlet(client: Client) -> Outlet:
+    return cast(Outlet, client.owner)
