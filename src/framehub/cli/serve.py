@@ -10,7 +10,13 @@ import uvloop
 
 from framehub.errors import FramehubError
 from framehub.gateway.gateway import Gateway
-from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_WORKERS, GatewaySettings
+from framehub.gateway.settings import (
+    DEFAULT_CLIENTS,
+    DEFAULT_LISTEN,
+    DEFAULT_SERVICES,
+    DEFAULT_WORKERS,
+    GatewaySettings,
+)
 from framehub.mfp.settings import Settings
 
 OFF = "off"
@@ -22,6 +28,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="0 = a free port."
 )
+@click.option(
+    "--services", default=DEFAULT_SERVICES, show_default=True, metavar="HOST:PORT",
+    help="Where services of the hub connect; off: no hub.",
+)  # fmt: skip
 @click.option(
     "--clients", default=DEFAULT_CLIENTS, show_default=True, metavar="HOST:PORT",
     help="Where programs call remote functions; off: no remote functions.",
@@ -46,8 +56,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="When a request without an answer is given up.",
 )
 @click.option(
-    "--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key, for clients and workers."
+    "--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key: services, clients, workers."
 )
+@click.option("--service-keys", type=_FILE, metavar="FILE", help="Public keys of services, one a line.")
 @click.option("--client-keys", type=_FILE, metavar="FILE", help="Public keys of clients, one a line.")
 @click.option("--worker-keys", type=_FILE, metavar="FILE", help="Public keys of workers, one a line.")
 @click.option(
@@ -60,6 +71,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def serve(
     app: str | None,
     listen: str,
+    services: str,
     clients: str,
     workers: str,
     journal: Path,
@@ -68,6 +80,7 @@ def serve(
     origins: tuple[str, ...],
     request_timeout: float,
     curve_key: Path | None,
+    service_keys: Path | None,
     client_keys: Path | None,
     worker_keys: Path | None,
     tokens: Path | None,
@@ -85,9 +98,11 @@ def serve(
     settings = GatewaySettings(
         app=app,
         listen=listen,
+        services=None if services == OFF else services,
         clients=None if clients == OFF else clients,
         workers=None if workers == OFF else workers,
         curve_key=curve_key,
+        service_keys=service_keys,
         client_keys=client_keys,
         worker_keys=worker_keys,
         tokens=tokens,

@@ -13,7 +13,6 @@ from framehub.rpc.jobs import Job
 from framehub.rpc.registry import Function
 from framehub.rpc.texts import error_code
 from framehub.runtime.calls import Call
-from framehub.runtime.endpoints import Endpoints, Handler, StreamHandler
 from framehub.runtime.peer import Peer
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.zmq_setup import LARGEST_MESSAGE
@@ -23,29 +22,6 @@ _INSIDE: Final = b"\0mfp"
 
 Answer = tuple[bytes, bytes, bytes]
 """Type and body of an answer, and the coder of its result."""
-
-
-class FunctionEndpoints(Endpoints):
-    """The endpoints of an app first; then every function that the proxy knows."""
-
-    def __init__(self, app: Endpoints, proxy: RpcProxy) -> None:
-        super().__init__()
-        self._app = app
-        self._calls = FunctionCalls(proxy)
-        self._raw = app.raw
-
-    def find(self, endpoint: str) -> Handler | None:
-        """The app's handler, or one that calls the function of this name."""
-        return self._app.find(endpoint) or (self._calls.call if self._calls.has(endpoint) else None)
-
-    def find_stream(self, endpoint: str) -> StreamHandler | None:
-        """The app's handler of streams."""
-        return self._app.find_stream(endpoint)
-
-    @property
-    def names(self) -> list[str]:
-        """Every endpoint with a handler, and every function, sorted."""
-        return sorted({*self._app.names, *self._calls.names})
 
 
 class FunctionCalls:
@@ -63,14 +39,14 @@ class FunctionCalls:
         functions = self._proxy.machine.registry.functions.values()
         return [function.name.decode() for function in functions if function.workers]
 
-    def has(self, name: str) -> bool:
-        """Whether it is offered, or may be again in a moment."""
-        try:
-            key = name.encode()
-        except UnicodeEncodeError:
-            return False
-        function = self._proxy.machine.registry.functions.get(key)
-        return (function is not None and bool(function.workers)) or self._may_come(function)
+    def offers(self, name: str) -> bool:
+        """Whether a worker offers it now."""
+        function = self._known(name)
+        return function is not None and bool(function.workers)
+
+    def may_come(self, name: str) -> bool:
+        """Whether one may in a moment."""
+        return self._may_come(self._known(name))
 
     def call(self, call: Call) -> Awaitable[Any]:
         """Have the function run; give its result, or raise what the caller is to be told."""
@@ -86,6 +62,9 @@ class FunctionCalls:
         if type_ == words.RESPONSE_EXCEPTION:
             raise refusal(error_code(body), body.decode(errors="replace"))
         raise refusal(ErrorCode.UNKNOWN_FUNCTION, f"no worker offers a function {call.endpoint!r}")
+
+    def _known(self, name: str) -> Function | None:
+        return self._proxy.machine.registry.functions.get(name.encode(errors="surrogatepass"))
 
     async def _offered(self, name: bytes) -> Function:
         """The function, once its coders are known: its workers may be on their way."""

@@ -1,19 +1,24 @@
-"""The gateway: the listener, the app, remote functions and the journal as one running thing."""
+"""The gateway: the listener, the app, the hub, remote functions and the journal as one running thing."""
 
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 
 from framehub.errors import FramehubError, JournalError
 from framehub.gateway.app import load_app
-from framehub.gateway.functions import FunctionEndpoints
+from framehub.gateway.endpoints import GatewayEndpoints
+from framehub.gateway.functions import FunctionCalls
+from framehub.gateway.services import ServiceCalls
 from framehub.gateway.settings import GatewaySettings, split_address
 from framehub.journal.open_links import OpenLinks
 from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import CurveServer, read_public, read_secret
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.hub import Hub
+from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.listen import Listener
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
@@ -39,9 +44,10 @@ class Gateway:
         self._links: OpenLinks | None = None
         self._listener: Listener | None = None
         self._functions: RpcProxy | None = None
+        self._hub: Hub | None = None
 
     async def start(self) -> None:
-        """Open the journal, then the sockets of remote functions, then the listener.
+        """Open the journal, then the sockets of remote functions and of the hub, then the listener.
 
         Raises:
             FramehubError: what cannot be had; nothing is left behind.
@@ -70,32 +76,47 @@ class Gateway:
             if settings.clients is not None and settings.workers is not None:
                 self._functions = self._proxy(settings.clients, settings.workers, tap)
                 await self._functions.start()
-                endpoints = FunctionEndpoints(endpoints, self._functions)
-            self._listener = self._listen(endpoints, tap)
+            if settings.services is not None:
+                self._hub = self._make_hub(settings.services, tap)
+                await self._hub.start()
+            functions = FunctionCalls(self._functions) if self._functions else None
+            services = ServiceCalls(self._hub) if self._hub else None
+            self._listener = self._listen(GatewayEndpoints(endpoints, functions, services), tap)
             await self._listener.start()
         except BaseException:
             if self._functions and self._functions.is_up:
                 self._functions.close()
+            if self._hub:
+                await self._hub.close()
             if self._writer:
                 self._writer.close(seal=False)
             raise
 
     def _proxy(self, clients: str, workers: str, tap: Tap | None) -> RpcProxy:
         settings = self.settings
-        keys: list[CurveServer | None] = [None, None]
-        if settings.curve_key and settings.client_keys and settings.worker_keys:
-            secret = read_secret(settings.curve_key)
-            keys = [CurveServer(secret, read_public(f)) for f in (settings.client_keys, settings.worker_keys)]
         return RpcProxy(
             clients=f"tcp://{clients}",
             workers=f"tcp://{workers}",
             settings=settings.rpc,
             state=ProxyState(settings.journal / "rpc" if settings.journal is not None else None),
             tap=RpcTap(tap) if tap else None,
-            client_keys=keys[0],
-            worker_keys=keys[1],
+            client_keys=self._keys(settings.client_keys),
+            worker_keys=self._keys(settings.worker_keys),
             on_failure=self._fail,
         )
+
+    def _make_hub(self, services: str, tap: Tap | None) -> Hub:
+        return Hub(
+            services=f"tcp://{services}",
+            settings=self.settings.hub,
+            tap=HubTap(tap) if tap else None,
+            keys=self._keys(self.settings.service_keys),
+        )
+
+    def _keys(self, allowed: Path | None) -> CurveServer | None:
+        if self.settings.curve_key is None or allowed is None:
+            return None
+        return CurveServer(read_secret(self.settings.curve_key), read_public(allowed))
 
     def _listen(self, endpoints: Endpoints, tap: Tap | None) -> Listener:
         settings = self.settings
@@ -110,6 +131,7 @@ class Gateway:
             origins=settings.origins,
             tokens=settings.tokens,
             allow_anonymous=settings.allow_anonymous,
+            hub=self._hub.entrance if self._hub else None,
         )
 
     @property
@@ -117,11 +139,13 @@ class Gateway:
         """What ``framehub serve`` prints when it can be used."""
         assert self._listener is not None
         recording = f"journal={self.settings.journal} node={self._writer.node.name}" if self._writer else ""
-        functions = ""
+        hub = functions = ""
+        if self._hub:
+            hub = f" hub={self._listener.hub_url} services={self._hub.address}"
         if self._functions:
             proxy = self._functions
             functions = f" clients={proxy.clients_address} workers={proxy.workers_address}"
-        return f"ready mfp={self._listener.url}{functions} {recording or 'journal=off'}"
+        return f"ready mfp={self._listener.url}{hub}{functions} {recording or 'journal=off'}"
 
     @property
     def url(self) -> str:
@@ -132,13 +156,17 @@ class Gateway:
     @property
     def pending(self) -> int:
         """How much is under way with all clients."""
-        under_way = self._listener.pending if self._listener else 0
-        return under_way + (self._functions.pending if self._functions else 0)
+        return sum(part.pending for part in (self._listener, self._hub, self._functions) if part)
 
     @property
     def functions(self) -> RpcProxy | None:
         """The proxy of remote functions, where there is one."""
         return self._functions
+
+    @property
+    def hub(self) -> Hub | None:
+        """The hub, where there is one."""
+        return self._hub
 
     def stop(self) -> None:
         """Ask it to end; ``wait`` returns."""
@@ -152,14 +180,17 @@ class Gateway:
         """Let what runs finish, say goodbye, make the journal durable and seal it."""
         drain = 0 if self.failure else self.settings.drain
         until = asyncio.get_running_loop().time() + drain
-        if self._functions:
-            self._functions.drain()
+        behind = [part for part in (self._hub, self._functions) if part]
+        for part in behind:
+            part.drain()
         if self._listener:
             await self._listener.close(drain=drain)
+        # Only while stopping, and what is pending changes in many places: look, do not wire.
+        while any(part.pending for part in behind) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        if self._hub:
+            await self._hub.close()
         if self._functions:
-            # Only while stopping, and what is pending changes in many places: look, do not wire.
-            while self._functions.pending and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
             self._functions.close()
         if self._writer:
             if self._links:
@@ -181,16 +212,14 @@ class Gateway:
         await self.close()
 
     def _pause(self) -> None:
-        if self._listener:
-            self._listener.pause()
-        if self._functions:
-            self._functions.pause()
+        for part in (self._listener, self._hub, self._functions):
+            if part:
+                part.pause()
 
     def _resume(self) -> None:
-        if self._listener:
-            self._listener.resume()
-        if self._functions:
-            self._functions.resume()
+        for part in (self._listener, self._hub, self._functions):
+            if part:
+                part.resume()
 
     def _fail(self, error: JournalError) -> None:
         """The journal cannot be written: nothing may go on unrecorded."""

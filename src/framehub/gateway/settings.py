@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from framehub.errors import ConfigError
+from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.address import is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:7400"
+DEFAULT_SERVICES = "127.0.0.1:7401"
 DEFAULT_CLIENTS = "127.0.0.1:7402"
 DEFAULT_WORKERS = "127.0.0.1:7403"
 
@@ -19,6 +21,8 @@ class GatewaySettings:
 
     listen: str = DEFAULT_LISTEN
     """HOST:PORT of the WebSocket listener; port 0 picks a free one."""
+    services: str | None = DEFAULT_SERVICES
+    """HOST:PORT for services of the hub; None: there is no hub."""
     clients: str | None = DEFAULT_CLIENTS
     """HOST:PORT for clients of remote functions; None: there are no remote functions."""
     workers: str | None = DEFAULT_WORKERS
@@ -38,11 +42,15 @@ class GatewaySettings:
     drain: float = 10.0
     """Seconds that running requests have to finish when the gateway stops."""
     curve_key: Path | None = None
-    """File with the secret CURVE key of the sockets for clients and workers."""
+    """File with the secret CURVE key of the sockets for services, clients and workers."""
+    service_keys: Path | None = None
+    """File with the public keys of services that may connect, one a line."""
     client_keys: Path | None = None
     """File with the public keys of clients that may connect, one a line."""
     worker_keys: Path | None = None
     """File with the public keys of workers that may connect, one a line."""
+    hub: HubSettings = field(default_factory=HubSettings)
+    """Limits and times of the hub."""
     rpc: ProxySettings = field(default_factory=ProxySettings)
     """Limits and times of remote functions."""
     mfp: Settings = field(default_factory=Settings)
@@ -57,22 +65,28 @@ class GatewaySettings:
             )
         if (self.clients is None) != (self.workers is None):
             raise ConfigError("clients and workers of remote functions go together: give both, or none")
-        for name, address in (("clients", self.clients), ("workers", self.workers)):
+        for name, address, keys in (
+            ("services", self.services, self.service_keys),
+            ("clients", self.clients, self.client_keys),
+            ("workers", self.workers, self.worker_keys),
+        ):
             if address is not None:
-                self._check_zeromq(name, address)
+                self._check_zeromq(name, address, keys)
         if self.drain < 0:
             raise ConfigError(f"drain must not be below zero, not {self.drain!r}")
 
-    def _check_zeromq(self, name: str, address: str) -> None:
+    def _check_zeromq(self, name: str, address: str, allowed: Path | None) -> None:
         host, _ = split_address(address)
         if self.curve_key is None and not self.allow_anonymous and not is_loopback(host):
             raise ConfigError(
                 f"{name} = {address}: anybody who reaches this address could connect. Use 127.0.0.1, or CURVE"
                 " keys (--curve-key), or say that this is meant (--allow-anonymous)"
             )
-        allowed = self.client_keys if name == "clients" else self.worker_keys
         if (self.curve_key is None) != (allowed is None):
-            raise ConfigError("curve_key, client_keys and worker_keys go together: give all of them, or none")
+            raise ConfigError(
+                "curve_key, service_keys, client_keys and worker_keys go together: give all of them, or none;"
+                f" those of {name} are not needed where {name} are off"
+            )
 
 
 def split_address(address: str) -> tuple[str, int]:

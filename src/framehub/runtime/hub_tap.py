@@ -37,6 +37,7 @@ class HubTap:
 
     def __init__(self, tap: Tap) -> None:
         self._append = tap.append
+        self._append_link = tap.append_link
         self._clients: dict[Client, _Link] = {}
         self._services: dict[bytes, _Link] = {}  # by identity
         self._strangers: dict[bytes, None] = {}  # those of them that are not registered, the oldest first
@@ -47,11 +48,11 @@ class HubTap:
         """Record that a client's link is up."""
         rows = HubRows(client.link, version=client.version, user=client.user)
         self._clients[client] = _Link(rows)
-        self._append(rows.opened(_now()))
+        self._append_link(rows.opened(_now()))
 
     def left(self, client: Client, code: int, reason: str) -> None:
         """Record that it is gone, and why."""
-        self._append(self._clients.pop(client).rows.closed(_now(), code, reason))
+        self._append_link(self._clients.pop(client).rows.closed(_now(), code, reason))
 
     def changed(self, instance: Instance, *, has_come: bool) -> None:
         """Record that a service was registered, or has gone."""
@@ -210,7 +211,7 @@ class HubTap:
             rows = HubRows(service_link(identity), version=version, is_service=True)
             link = self._services[identity] = _Link(rows)
             self._strangers[identity] = None
-            self._append(rows.opened(_now()))
+            self._append_link(rows.opened(_now()))
         elif link.rows.version != version:  # it had not shown which it speaks
             link.rows.version = version
         return link
@@ -219,7 +220,7 @@ class HubTap:
         self._strangers.pop(identity, None)
         link = self._services.pop(identity, None)
         if link is not None:
-            self._append(link.rows.closed(_now(), reason=reason))
+            self._append_link(link.rows.closed(_now(), reason=reason))
 
 
 def _offer(instance: Instance | None) -> tuple[int | None, str | None]:

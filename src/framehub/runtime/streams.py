@@ -40,6 +40,8 @@ class Chunk(Struct, frozen=True):
 
     data: bytes
     key: int | None = None
+    is_last: bool = False
+    """Whether the sender ended the stream with it; most end it with a frame that carries nothing."""
 
     @property
     def is_file(self) -> bool:
@@ -78,6 +80,11 @@ class InStream:
         """The user of the connection; 0 is anonymous."""
         return self.peer.user
 
+    @property
+    def id(self) -> int:
+        """The number of the message that opened it, as its sender counts."""
+        return self._ref
+
     def __aiter__(self) -> "InStream":
         return self
 
@@ -110,7 +117,7 @@ class InStream:
             size = len(frame.data) + CHUNK_COST
             if not self._chunks:
                 self.waiting_since = monotonic()
-            self._chunks.append(Chunk(frame.data, frame.key))
+            self._chunks.append(Chunk(frame.data, frame.key, frame.final))
             self.waiting_bytes += size
         self._over = frame.final
         self._more.set()
@@ -150,6 +157,7 @@ class OutStream:
         self._ref = 0
         self._next_key = 0
         self._unbroken_bytes = 0
+        self._is_over = False
 
     async def write(
         self, data: Buffer | Path | Readable, *, key: int | None = None, ack: bool = False
@@ -196,6 +204,11 @@ class OutStream:
         """Send one frame of data that is no file, whole: it has to fit a frame."""
         await self._send(data, key=None, ack=ack)
 
+    async def finish(self, data: bytes) -> None:
+        """End it with a last frame that carries data, which has to fit a frame; nothing may follow."""
+        await self._peer.end_stream(self._ref, data)
+        self._is_over = True
+
     async def abort(self) -> None:
         """Give it up: the peer is told, nothing more is sent."""
         self._peer.give_up(self._ref)
@@ -215,6 +228,8 @@ class OutStream:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_over:
+            return
         if exc is not None:
             self._peer.give_up(self._ref)
             return

@@ -91,10 +91,10 @@ class Wire:
         id_ = self._connection.chunk(ref, data, key=key, need_ack=ack, checksum=self._checksum)
         await self._sent(id_, ack=ack, about=ref)
 
-    async def end_stream(self, ref: int) -> None:
+    async def end_stream(self, ref: int, data: bytes = b"") -> None:
         """Send the last frame of a stream."""
         await self._writable()
-        self._connection.chunk(ref, b"", final=True, checksum=self._checksum)
+        self._connection.chunk(ref, data, final=True, checksum=self._checksum)
         self._flush()
 
     def give_up(self, ref: int) -> None:
