@@ -61,7 +61,7 @@ async def proxy(*words: str) -> None:
 
 
 async def gateway() -> None:
-    settings = GatewaySettings(listen=FREE, clients=FREE, workers=FREE, journal=None)
+    settings = GatewaySettings(listen=FREE, services=None, clients=FREE, workers=FREE, journal=None)
     async with Gateway(settings) as ours:
         assert ours.functions is not None
         back = port_of(ours.functions.workers_address)

@@ -61,6 +61,7 @@ async def serve(told: dict[str, Any]) -> None:
     keys = Path(told["keys"]) if told.get("keys") else None
     settings = GatewaySettings(
         listen="127.0.0.1:0",
+        services=None,
         clients=f"127.0.0.1:{told['clients']}",
         workers=f"127.0.0.1:{told['workers']}",
         journal=Path(told["journal"]),

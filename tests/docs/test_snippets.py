@@ -18,8 +18,8 @@ import trustme
 ROOT = Path(__file__).parents[2]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
 HERE = "127.0.0.1:"
-OPTIONS = ("--listen", "--clients", "--workers")
-ANY_PORTS = ("--clients", "127.0.0.1:0", "--workers", "127.0.0.1:0")
+OPTIONS = ("--listen", "--services", "--clients", "--workers")
+ANY_PORTS = ("--services", "127.0.0.1:0", "--clients", "127.0.0.1:0", "--workers", "127.0.0.1:0")
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -139,12 +139,13 @@ def test_the_transports_guide_prints_what_it_says(tmp_path: Path) -> None:
 
 def test_the_guide_of_functions_runs_as_printed(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/call-functions.md").read_text()
-    ports = dict(zip(("7400", "7402", "7403"), map(str, free_ports(3)), strict=True))
+    ports = dict(zip(("7400", "7401", "7402", "7403"), map(str, free_ports(4)), strict=True))
     page = re.sub("|".join(f"(?<=127.0.0.1:){port}" for port in ports), lambda found: ports[found[0]], page)
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "FRAMEHUB_URL": f"ws://127.0.0.1:{ports['7400']}/mfp",
+        "FRAMEHUB_SERVICES": f"tcp://127.0.0.1:{ports['7401']}",
         "FRAMEHUB_CLIENTS": f"tcp://127.0.0.1:{ports['7402']}",
         "FRAMEHUB_WORKERS": f"tcp://127.0.0.1:{ports['7403']}",
     }

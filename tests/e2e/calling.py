@@ -124,7 +124,7 @@ class Hub:
         return process
 
     def gateway(self, *args: str) -> Places:
-        ports = ("--listen", FREE, "--clients", FREE, "--workers", FREE)
+        ports = (word for one in ("listen", "services", "clients", "workers") for word in (f"--{one}", FREE))
         return Places(read_line(self.start("serve", *ports, *args)))
 
     def worker(self, address: str, *args: str) -> tuple["subprocess.Popen[str]", Places]:

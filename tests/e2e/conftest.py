@@ -19,6 +19,7 @@ Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve: TypeAlias = Callable[..., tuple["subprocess.Popen[str]", str]]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
 FREE = "127.0.0.1:0"
+PORTS = ("--listen", FREE, "--services", FREE, "--clients", FREE, "--workers", FREE)
 ENV = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
 
 
@@ -55,7 +56,7 @@ def serving(folder: Path) -> Iterator[Serve]:
 
     def start(*args: str) -> tuple["subprocess.Popen[str]", str]:
         process = subprocess.Popen(
-            [FRAMEHUB, "serve", "--listen", FREE, "--clients", FREE, "--workers", FREE, *args],
+            [FRAMEHUB, "serve", *PORTS, *args],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -23,7 +23,13 @@ LIMIT = 90
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
     settings = GatewaySettings(
-        listen=FREE, clients=FREE, workers=FREE, journal=tmp_path / "journal", node="n", drain=1
+        listen=FREE,
+        services=None,
+        clients=FREE,
+        workers=FREE,
+        journal=tmp_path / "journal",
+        node="n",
+        drain=1,
     )
     async with Gateway(settings) as made:
         yield made

@@ -99,6 +99,8 @@ async def test_a_killed_gateway_loses_nothing_that_was_durable_and_starts_again(
         (["--listen", "0.0.0.0:0"], "--allow-anonymous"),
         (["--listen", "here"], "want HOST:PORT"),
         (["--clients", "off"], "go together"),
+        (["--services", "0.0.0.0:0"], "--curve-key"),
+        (["--services", "here"], "want HOST:PORT"),
         (["--clients", "0.0.0.0:0"], "--curve-key"),
         (["--workers", "here"], "want HOST:PORT"),
         (["--journal", "/proc/nowhere"], "/proc/nowhere"),

@@ -25,14 +25,19 @@ from rich.table import Table
 
 from framehub.errors import FramehubError
 from framehub.gateway.function_traffic import drive_functions
-from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_WORKERS
+from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_SERVICES, DEFAULT_WORKERS
 from framehub.gateway.traffic import drive
 
 MARKER = ".framehub-demo"
 MADE_UP_FRAMES = 12_000
 MADE_UP_NS = 7_300_000_000_000
 """About as long as they take: most of it is a pause."""
-PORTS = {"listen": DEFAULT_LISTEN, "clients": DEFAULT_CLIENTS, "workers": DEFAULT_WORKERS}
+PORTS = {
+    "listen": DEFAULT_LISTEN,
+    "services": DEFAULT_SERVICES,
+    "clients": DEFAULT_CLIENTS,
+    "workers": DEFAULT_WORKERS,
+}
 ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
 

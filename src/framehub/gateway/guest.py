@@ -42,8 +42,11 @@ class Guest:
 
         Raises:
             EndpointError: ``limit``: the body is too large for one frame, or there are no numbers left.
+            ConnectionClosed: the client has gone.
         """
         self.check(body)
+        if self._peer.closed.done():
+            raise self._peer.closed.result().with_traceback(None)
         if self._next > LAST_STREAM[VERSION]:
             raise refusal(ErrorCode.LIMIT, "this connection has opened too many streams: connect again")
         number, self._next = self._next, self._next + 1

@@ -95,8 +95,6 @@ class ServiceCalls:
     def _guest(self, peer: Peer) -> Guest:
         guest = self._guests.get(peer)
         if guest is None:
-            if peer.closed.done():
-                raise peer.closed.result().with_traceback(None)
             guest = self._guests[peer] = Guest(self._hub, peer)
             peer.closed.add_done_callback(lambda _closed: self._guests.pop(peer))
         return guest

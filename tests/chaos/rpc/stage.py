@@ -76,7 +76,15 @@ class Stage:
     def start_proxy(self) -> None:
         """At the addresses it had before, on the state it left; the dead hold no port."""
         options = [f"--{side}={address}" for side, address in self._addresses.items()]
-        command = [str(Path(sys.executable).with_name("framehub")), "serve", "--listen", FREE, *options]
+        command = [
+            str(Path(sys.executable).with_name("framehub")),
+            "serve",
+            "--listen",
+            FREE,
+            "--services",
+            "off",
+            *options,
+        ]
         self.proxy = self._start(*command, "--journal", str(self.folder / "journal"))
         assert self.proxy.stdout is not None
         line = self.proxy.stdout.readline()

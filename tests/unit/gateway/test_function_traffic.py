@@ -12,7 +12,7 @@ FREE = "127.0.0.1:0"
 
 
 async def test_the_calls_meet_every_kind_of_ending(tmp_path: Path) -> None:
-    settings = GatewaySettings(listen=FREE, clients=FREE, workers=FREE, journal=tmp_path / "j")
+    settings = GatewaySettings(listen=FREE, services=None, clients=FREE, workers=FREE, journal=tmp_path / "j")
     async with Gateway(settings) as gateway:
         assert gateway.functions is not None
         ready = asyncio.Event()

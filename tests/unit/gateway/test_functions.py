@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from framehub.errors import EndpointError, RequestAborted, RequestTimeout
-from framehub.gateway.functions import FunctionEndpoints
+from framehub.gateway.endpoints import GatewayEndpoints
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.reader import read
@@ -55,6 +55,7 @@ def offered() -> Worker:
 async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
     settings = GatewaySettings(
         listen=FREE,
+        services=None,
         clients=FREE,
         workers=FREE,
         app="framehub.gateway.sample:endpoints",
@@ -102,7 +103,7 @@ async def test_the_apps_own_handlers_come_first(gateway: Gateway) -> None:
         assert (await peer.request("stock.price", "apple")).data == {"item": "apple", "cents": 120}
     assert gateway._listener is not None
     endpoints = gateway._listener._endpoints
-    assert isinstance(endpoints, FunctionEndpoints)
+    assert isinstance(endpoints, GatewayEndpoints)
     assert {"square", "chat"} < set(endpoints.names)
     assert endpoints.find_stream("files.upload") is not None
     assert endpoints.find("\ud800") is None
@@ -151,7 +152,7 @@ async def test_giving_up_reaches_the_function(gateway: Gateway) -> None:
 
 async def test_a_function_whose_worker_has_just_gone_is_waited_for(tmp_path: Path) -> None:
     settings = GatewaySettings(
-        listen=FREE, clients=FREE, workers=FREE, journal=None, rpc=ProxySettings(wait_gone=30)
+        listen=FREE, services=None, clients=FREE, workers=FREE, journal=None, rpc=ProxySettings(wait_gone=30)
     )
     async with Gateway(settings) as gateway, connect(gateway.url) as peer:
         assert gateway.functions is not None
@@ -168,7 +169,7 @@ async def test_a_function_whose_worker_has_just_gone_is_waited_for(tmp_path: Pat
 
 async def test_a_function_that_nobody_offers_any_more_is_said_so(tmp_path: Path) -> None:
     settings = GatewaySettings(
-        listen=FREE, clients=FREE, workers=FREE, journal=None, rpc=ProxySettings(wait_gone=0.5)
+        listen=FREE, services=None, clients=FREE, workers=FREE, journal=None, rpc=ProxySettings(wait_gone=0.5)
     )
     async with Gateway(settings) as gateway, connect(gateway.url) as peer:
         assert gateway.functions is not None

@@ -18,15 +18,25 @@ APP = "framehub.gateway.sample:endpoints"
 
 def settings(journal: Path | None) -> GatewaySettings:
     return GatewaySettings(
-        listen=FREE, clients=FREE, workers=FREE, app=APP, journal=journal, node="here", drain=1
+        listen=FREE,
+        services=FREE,
+        clients=FREE,
+        workers=FREE,
+        app=APP,
+        journal=journal,
+        node="here",
+        drain=1,
     )
 
 
 async def test_a_gateway_serves_its_app_and_records_it(tmp_path: Path) -> None:
     async with Gateway(settings(tmp_path / "j")) as gateway:
         assert gateway.functions is not None
+        assert gateway.hub is not None
+        hub = f"hub={gateway.url.removesuffix('mfp')}hub services={gateway.hub.address}"
         places = f"clients={gateway.functions.clients_address} workers={gateway.functions.workers_address}"
-        assert gateway.ready_line == f"ready mfp={gateway.url} {places} journal={tmp_path / 'j'} node=here"
+        want = f"ready mfp={gateway.url} {hub} {places} journal={tmp_path / 'j'} node=here"
+        assert gateway.ready_line == want
         async with connect(gateway.url) as peer:
             assert (await peer.request("stock.price", "apple")).data == {"item": "apple", "cents": 120}
     kinds = [row["kind"] for batch in read(tmp_path / "j") for row in batch.to_pylist()]
@@ -40,9 +50,9 @@ async def test_a_gateway_can_record_nothing() -> None:
             await peer.ping()
 
 
-async def test_a_gateway_can_do_without_remote_functions() -> None:
-    async with Gateway(replace(settings(None), clients=None, workers=None)) as gateway:
-        assert gateway.functions is None
+async def test_a_gateway_can_do_without_hub_and_remote_functions() -> None:
+    async with Gateway(replace(settings(None), services=None, clients=None, workers=None)) as gateway:
+        assert gateway.functions is gateway.hub is None
         assert gateway.ready_line == f"ready mfp={gateway.url} journal=off"
 
 
@@ -51,7 +61,13 @@ async def test_keys_are_read_from_files(tmp_path: Path) -> None:
     public = write_keys(tmp_path / "server")
     (tmp_path / "friends").write_text(f"{public}\n")
     friends = tmp_path / "friends"
-    keyed = replace(settings(None), curve_key=tmp_path / "server", client_keys=friends, worker_keys=friends)
+    keyed = replace(
+        settings(None),
+        curve_key=tmp_path / "server",
+        service_keys=friends,
+        client_keys=friends,
+        worker_keys=friends,
+    )
     async with (
         Gateway(keyed) as gateway,
         connect(gateway.url) as peer,

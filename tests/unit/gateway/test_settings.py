@@ -42,15 +42,23 @@ def test_listening_beyond_this_machine_must_be_meant() -> None:
         GatewaySettings(clients="0.0.0.0:7402", tokens=Path("tokens"))
 
 
-@pytest.mark.parametrize("name", ["clients", "workers"])
+@pytest.mark.parametrize("name", ["services", "clients", "workers"])
 def test_sockets_beyond_this_machine_need_keys(name: str, tmp_path: Path) -> None:
     """[RPC-10.5]"""
     beyond: dict[str, Any] = {name: "0.0.0.0:7402"}
     with pytest.raises(ConfigError, match="--curve-key"):
         GatewaySettings(**beyond)
     assert GatewaySettings(**beyond, allow_anonymous=True)
-    keys: dict[str, Any] = {"curve_key": tmp_path, "client_keys": tmp_path, "worker_keys": tmp_path}
+    names = ("curve_key", "service_keys", "client_keys", "worker_keys")
+    keys: dict[str, Any] = dict.fromkeys(names, tmp_path)
     assert GatewaySettings(**beyond, **keys)
+    with pytest.raises(ConfigError, match="go together"):
+        GatewaySettings(**beyond, **keys | {"service_keys": None})
+
+
+def test_a_hub_that_is_off_needs_no_keys(tmp_path: Path) -> None:
+    keys: dict[str, Any] = dict.fromkeys(("curve_key", "client_keys", "worker_keys"), tmp_path)
+    assert GatewaySettings(**keys, services=None)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +69,8 @@ def test_sockets_beyond_this_machine_need_keys(name: str, tmp_path: Path) -> Non
         {"clients": None},
         {"workers": None},
         {"clients": "x"},
+        {"services": "x"},
+        {"service_keys": Path("k")},
         {"curve_key": Path("k")},
         {"client_keys": Path("k")},
     ],
