@@ -160,14 +160,17 @@ class Hub:
         return client
 
     def says(self, client: Client, data: bytes | memoryview, *, parent: bytes = NO_ID) -> About:
-        """Take a client's frame; what comes of it goes out soon, with what comes of others."""
+        """Take a client's frame. What comes of it goes out soon, with what comes of others; where it is
+        recorded, at once, so that rows stand in the order in which things happened.
+        """
         try:
             about = self.switch.client_says(client, data, monotonic())
         except Exception:
             about = self._failed(client, bytes(data))
         if self._tap is not None:
             self._tap.client_said(client, data, about, parent)
-        if not self._is_due:
+            self._flush()
+        elif not self._is_due:
             self._is_due = True
             self._loop.call_soon(self._flush_soon)
         elif len(self._to_services) >= BY:
@@ -189,6 +192,7 @@ class Hub:
         switch, outlet, tap = self.switch, _outlet(client), self._tap
         while not client.is_full and (item := switch.next_held(client)) is not None:
             data, stream = item
+            stream.last = monotonic()  # it was not idle as long as something waited
             if outlet.send(data) and tap is not None:
                 tap.told_client(client, data, stream)
 
@@ -198,10 +202,9 @@ class Hub:
         self._flush()  # what clients said before
         switch, tap, now = self.switch, self._tap, monotonic()
         if self._book is not None:
-            count = len(batch)
-            batch = self._book.rightful(batch, self._socket.senders, now)
-            if len(batch) < count:
-                switch.counts["under another service's identity"] += count - len(batch)
+            came, batch = batch, self._book.rightful(batch, self._socket.senders, now)
+            if len(batch) < len(came):
+                self._usurped(came, batch, now)
         says = switch.service_says
         for at, message in enumerate(batch, 1):
             identity = message.pop(0)
@@ -212,8 +215,19 @@ class Hub:
             if tap is not None:
                 self._note_changes()
                 tap.service_said(identity, message, about, switch.instances.get(identity))
-            if not at % BY:
                 self._flush()
+            elif not at % BY:
+                self._flush()
+        self._flush()
+
+    def _usurped(self, came: list[list[bytes]], rightful: list[list[bytes]], now: float) -> None:
+        """Somebody has an identity that is another key's: whoever had it is not connected any more."""
+        self.switch.counts["under another service's identity"] += len(came) - len(rightful)
+        kept = set(map(id, rightful))
+        for identity in {message[0] for message in came if id(message) not in kept}:
+            instance = self.switch.instances.get(identity)
+            if instance is not None:
+                self.switch.service_gone(instance, now)
         self._flush()
 
     def _flooded(self, identity: bytes) -> None:
@@ -282,7 +296,7 @@ class Hub:
         tap, hold = self._tap, self.switch.hold
         for client, data, stream in sending:
             try:
-                if stream is not None and (client.is_full or client.held):
+                if stream is not None and (client.is_full or client.held) and not stream.is_cut:
                     hold(client, data, stream, monotonic())
                 elif not client.is_gone and client.owner.send(data) and tap is not None:  # type: ignore[attr-defined]
                     tap.told_client(client, data, stream)
@@ -310,7 +324,7 @@ class Hub:
         now = monotonic()
         if sent is Sent.UNREACHABLE:
             self.switch.service_gone(instance, now)
-        elif self.switch.instances.get(instance.identity) is instance:  # nothing waits for strangers
+        else:
             self.switch.hold_for_service(instance, data, stream, now)
 
     def _writable(self) -> None:
