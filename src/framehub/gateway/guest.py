@@ -5,7 +5,7 @@ from collections import deque
 from typing import Final
 
 from framehub.codes import ErrorCode, HubCommand, HubState
-from framehub.errors import ConnectionClosed, FramehubError
+from framehub.errors import ConnectionClosed
 from framehub.gateway.arguments import refusal
 from framehub.hub.headers import LAST_STREAM, HubFrame, Way, decode, encode
 from framehub.hub.parties import Stream
@@ -142,7 +142,7 @@ class Conversation:
         self._number = number
         self._heard: deque[HubFrame] = deque()
         self._news = asyncio.Event()
-        self._error: FramehubError | None = None
+        self._error: BaseException | None = None
         self.is_over = False
         """Whether nothing more can be said."""
 
@@ -152,16 +152,16 @@ class Conversation:
         Raises:
             EndpointError: ``limit``: the body is too large.
         """
-        self._guest.check(body)
         await self._guest.speaking()
         if not self.is_over:
+            self._guest.check(body)
             self._guest.say(HubFrame(self._number, HubState.LAST if last else HubState.MESSAGE, 0, body))
 
     async def hear(self) -> HubFrame:
         """The next frame; what is no message ends the stream.
 
         Raises:
-            FramehubError: what ``fail`` was given.
+            BaseException: what ``fail`` was given.
         """
         while not self._heard:
             if self._error is not None:
@@ -187,7 +187,12 @@ class Conversation:
         self._heard.append(frame)
         self._news.set()
 
-    def fail(self, error: FramehubError) -> None:
+    def give_up(self, error: BaseException | None) -> None:
+        """Close it; whoever hears, hears this error."""
+        self.close()
+        self.fail(error)
+
+    def fail(self, error: BaseException | None) -> None:
         """It is over, and not by the service's doing; what came can still be heard."""
         self.is_over = True
         self._error = error

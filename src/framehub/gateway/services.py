@@ -21,6 +21,9 @@ LONGEST_NAME: Final = 512
 LARGEST_ANSWER: Final = LARGEST_MESSAGE
 """Bytes of all that a service says to one request."""
 
+LEAVING: Final = 1.0
+"""Seconds that a client has to end its stream after the service has; what it says then is dropped."""
+
 
 class Target(NamedTuple):
     """A function of a service, by numbers."""
@@ -87,6 +90,7 @@ class ServiceCalls:
         upward = asyncio.get_running_loop().create_task(_pass_up(stream, conversation))
         try:
             await _pass_down(stream, conversation)
+            await asyncio.wait([upward], timeout=LEAVING)
         finally:
             upward.cancel()
             conversation.close()
@@ -131,8 +135,7 @@ async def _pass_up(stream: InStream, conversation: Conversation) -> None:
                 return
         await conversation.say(b"", last=True)
     except FramehubError as exc:
-        conversation.close()
-        conversation.fail(exc)
+        conversation.give_up(exc)
 
 
 async def _pass_down(stream: InStream, conversation: Conversation) -> None:
@@ -144,6 +147,7 @@ async def _pass_down(stream: InStream, conversation: Conversation) -> None:
     except EndpointError as exc:
         error = exc
     async with stream.peer.stream(stream.endpoint, {"stream": stream.id}) as out:
+        out.on_refused(conversation.give_up)
         while error is None:
             try:
                 if frame.state not in (HubState.MESSAGE, HubState.LAST):

@@ -7,6 +7,7 @@ holding up everything else on the connection.
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from time import monotonic
@@ -158,6 +159,7 @@ class OutStream:
         self._next_key = 0
         self._unbroken_bytes = 0
         self._is_over = False
+        self._is_watched = False
 
     async def write(
         self, data: Buffer | Path | Readable, *, key: int | None = None, ack: bool = False
@@ -209,6 +211,11 @@ class OutStream:
         await self._peer.end_stream(self._ref, data)
         self._is_over = True
 
+    def on_refused(self, tell: Callable[[BaseException | None], None]) -> None:
+        """Have ``tell`` called when the peer wants no more, also while nothing is written."""
+        self._peer.watch_stream(self._ref, tell)
+        self._is_watched = True
+
     async def abort(self) -> None:
         """Give it up: the peer is told, nothing more is sent."""
         self._peer.give_up(self._ref)
@@ -228,6 +235,8 @@ class OutStream:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._is_watched:
+            self._peer.unwatch_stream(self._ref)
         if self._is_over:
             return
         if exc is not None:

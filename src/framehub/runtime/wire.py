@@ -1,6 +1,7 @@
 """The wire under a peer: the machine, its link, its turns, its timer and its tap."""
 
 import asyncio
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -96,6 +97,15 @@ class Wire:
         await self._writable()
         self._connection.chunk(ref, data, final=True, checksum=self._checksum)
         self._flush()
+
+    def watch_stream(self, ref: int, tell: Callable[[BaseException | None], None]) -> None:
+        """Call ``tell`` when the peer wants no more of a stream of ours, or is gone; once, if at all."""
+        refused = self._waiting.for_ack(ref, about=ref)  # nobody acknowledges it: it can only fail
+        refused.add_done_callback(lambda done: tell(done.exception()))
+
+    def unwatch_stream(self, ref: int) -> None:
+        """It is over."""
+        self._waiting.forget(ref)
 
     def give_up(self, ref: int) -> None:
         """Abort a stream of ours, if it is still open."""

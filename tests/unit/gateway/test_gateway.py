@@ -52,7 +52,7 @@ async def test_a_gateway_can_record_nothing() -> None:
 
 async def test_a_gateway_can_do_without_hub_and_remote_functions() -> None:
     async with Gateway(replace(settings(None), services=None, clients=None, workers=None)) as gateway:
-        assert gateway.functions is gateway.hub is None
+        assert (gateway.functions, gateway.hub) == (None, None)
         assert gateway.ready_line == f"ready mfp={gateway.url} journal=off"
 
 

@@ -1,0 +1,496 @@
+"""MFP clients and services of the hub."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framehub.codes import HubCommand, HubError, HubState
+from framehub.errors import EndpointError, RequestTimeout, StreamAborted
+from framehub.gateway.gateway import Gateway
+from framehub.gateway.services import ServiceCalls
+from framehub.gateway.settings import GatewaySettings
+from framehub.hub.headers import HubFrame
+from framehub.hub.settings import HubSettings
+from framehub.journal.reader import read
+from framehub.mfp.settings import Settings
+from framehub.runtime.calls import Call
+from framehub.runtime.connect import connect
+from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.files import File
+from framehub.runtime.hub import Hub
+from framehub.runtime.peer import Peer
+from framehub.runtime.streams import InStream, OutStream
+from tests.unit.runtime.hub_parts import COMMAND, FIRST, LAST, MESSAGE, STREAM_ERROR, RawService, until
+
+FREE = "127.0.0.1:0"
+INTERFACE = b"""{"name": "far.calc", "functions": [
+    {"number": 1, "name": "add"}, {"number": 2, "name": "sub.tract"}, {"number": 3}]}"""
+SMALL = HubSettings(max_frame_bytes=100_000, held_bytes=1 << 20)
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
+    settings = GatewaySettings(
+        listen=FREE,
+        services=FREE,
+        clients=None,
+        workers=None,
+        journal=tmp_path / "j",
+        node="here",
+        hub=SMALL,
+        mfp=Settings(request_timeout=20),
+        drain=0,
+    )
+    async with Gateway(settings) as made:
+        yield made
+
+
+@pytest.fixture
+async def hub(gateway: Gateway) -> Hub:
+    assert gateway.hub is not None
+    return gateway.hub
+
+
+@pytest.fixture
+async def service(hub: Hub) -> AsyncIterator[RawService]:
+    made = await RawService(hub).registers(interface=INTERFACE)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def peer(gateway: Gateway, service: RawService) -> AsyncIterator[Peer]:
+    async with connect(gateway.url) as made:
+        yield made
+
+
+async def asked(service: RawService) -> HubFrame:
+    """A request's two frames; the first."""
+    first, last = await service.hears(2)
+    assert (first.state, last.state, last.body, last.stream) == (FIRST, LAST, b"", first.stream)
+    return first
+
+
+async def test_a_request_is_a_stream_of_one_question(peer: Peer, service: RawService, tmp_path: Path) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add", {"a": 1}))
+    first = await asked(service)
+    assert (first.parameter, first.body, first.number) == (1, b'{"a":1}', 0)
+    service.answers(first, b"3", LAST)
+    assert (await asking).data == 3
+
+
+async def test_several_bodies_are_a_list_and_bytes_are_a_file(peer: Peer, service: RawService) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.sub.tract"))
+    first = await asked(service)
+    assert (first.parameter, first.body) == (2, b"null")
+    service.answers(first, b"1")
+    service.answers(first, b"2")
+    service.answers(first, b"", LAST)
+    assert (await asking).data == [1, 2]
+    asking = asyncio.ensure_future(peer.request("far.calc.3", files={0: File(b"\xff")}))
+    first = await asked(service)
+    assert (first.parameter, first.body) == (3, b"\xff")
+    service.answers(first, b"\xfe", LAST)
+    reply = await asking
+    assert (reply.data, reply.files[0].data) == (None, b"\xfe")
+
+
+async def test_function_0_is_the_interface(peer: Peer, service: RawService) -> None:
+    assert (await peer.request("far.calc.0")).data["name"] == "far.calc"
+    assert service.frames == []
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        *("far.calc", "far.calc.", "calc.add", "far.calc.nothing", "far.calc.256", "far.calc.01", ".add"),
+        *("far.calc.1.", "far.calc.\u0663", "far.calc.1234", "." * 600, "x" * 600 + ".add"),
+    ],
+)
+async def test_what_no_service_offers_is_unknown(peer: Peer, endpoint: str) -> None:
+    with pytest.raises(EndpointError, match="unknown_endpoint"):
+        await peer.request(endpoint)
+
+
+async def test_only_services_that_say_their_name_can_be_found(hub: Hub, service: RawService) -> None:
+    unnamed = await RawService(hub).registers(8)
+    calls = ServiceCalls(hub)
+    assert calls.names == ["far.calc.add", "far.calc.sub.tract"]
+    assert calls.find("far.calc.add") == (7, 1)
+    assert calls.find("8.1") is calls.find(".1") is None
+    unnamed.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "parameter", "code"),
+    [(HubState.SERVICE_ERROR, 0, "service_error"), (COMMAND, HubCommand.CLOSE, "stream_error")],
+)
+async def test_a_service_that_fails_is_an_error(
+    peer: Peer, service: RawService, state: HubState, parameter: int, code: str
+) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    first = await asked(service)
+    service.says(HubFrame(first.stream, state, parameter, b"" if parameter else b"no"))
+    with pytest.raises(EndpointError, match=code):
+        await asking
+
+
+async def test_a_service_that_goes_is_an_error(peer: Peer, service: RawService) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    await asked(service)
+    service.close()
+    with pytest.raises(EndpointError, match="stream_error: SERVICE_DISCONNECT"):
+        await asking
+
+
+async def test_what_is_refused_costs_no_more_than_that(hub: Hub, peer: Peer, service: RawService) -> None:
+    """The frame that follows a refused first one is not sent: it would count against the client."""
+    hub.drain()
+    for _ in range(40):
+        with pytest.raises(EndpointError, match="busy: BUSY: the hub is stopping"):
+            await peer.request("far.calc.add")
+    assert (hub.switch.counts["stream_not_found to clients"], peer.state) == (0, "open")
+
+
+async def test_too_much_for_one_frame_is_refused(peer: Peer, service: RawService) -> None:
+    with pytest.raises(EndpointError, match=r"limit: 100002 bytes .* the limit is 99992: send them as a"):
+        await peer.request("far.calc.add", "x" * 100_000)
+    assert service.frames == []
+
+
+async def test_an_answer_without_end_is_given_up(
+    peer: Peer, service: RawService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("framehub.gateway.services.LARGEST_ANSWER", 1_000)
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    first = await asked(service)
+    for _ in range(11):
+        service.answers(first, bytes(100))
+    with pytest.raises(EndpointError, match=r"limit: .* more than 1000 bytes: ask with a stream"):
+        await asking
+    (closed,) = await service.hears()
+    assert (closed.stream, closed.parameter) == (first.stream, HubCommand.CLOSE)
+
+
+async def test_a_caller_that_gives_up_is_told_to_the_service(peer: Peer, service: RawService) -> None:
+    with pytest.raises(RequestTimeout):
+        await peer.request("far.calc.add", timeout=0.1)
+    first, _, closed = await service.hears(3)
+    assert (closed.stream, closed.state, closed.parameter) == (first.stream, COMMAND, HubCommand.CLOSE)
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    first = await asked(service)
+    asking.cancel()
+    (closed,) = await service.hears()
+    assert (closed.stream, closed.state, closed.parameter) == (first.stream, COMMAND, HubCommand.CLOSE)
+
+
+async def test_a_caller_that_goes_is_told_to_the_service(
+    gateway: Gateway, hub: Hub, service: RawService
+) -> None:
+    async with connect(gateway.url) as peer:
+        asking = asyncio.ensure_future(peer.request("far.calc.add"))
+        first = await asked(service)
+    (told,) = await service.hears()
+    assert (told.stream, told.state, told.parameter) == (
+        first.stream,
+        STREAM_ERROR,
+        HubError.CLIENT_DISCONNECT,
+    )
+    await asyncio.gather(asking, return_exceptions=True)
+    await until(lambda: not hub.switch.clients)
+
+
+async def test_a_message_is_passed_on_and_its_answer_dropped(peer: Peer, service: RawService) -> None:
+    await peer.send("far.calc.add", [1, 2])
+    first = await asked(service)
+    assert first.body == b"[1,2]"
+    service.answers(first, b"3", LAST)
+
+
+async def test_a_client_inside_answers_pings_and_is_known_by_its_user(
+    hub: Hub, peer: Peer, service: RawService
+) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    first = await asked(service)
+    (client,) = hub.switch.clients
+    heard = client.heard
+    hub.switch.to_clients.append((client, b"\0\0\0\0\x0e\x01?", None))
+    hub._flush()
+    await until(lambda: client.heard > heard)
+    hub.switch.to_clients.append((client, b"\0\0\0\0\x0e\x02?", None))
+    hub.switch.to_clients.append((client, b"\0\0\0\x63\x00\x00late", None))
+    hub._flush()
+    service.answers(first, b"1", LAST)
+    assert ((await asking).data, client.user) == (1, 0)
+
+
+async def test_a_client_the_hub_sends_away_is_sent_away_altogether(
+    hub: Hub, peer: Peer, service: RawService
+) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    await asked(service)
+    (client,) = hub.switch.clients
+    client.owner.close(1008, "too much")  # type: ignore[attr-defined]
+    client.owner.close(1008, "too much")  # type: ignore[attr-defined]
+    assert (await peer.closed).code == 1008
+    await asyncio.gather(asking, return_exceptions=True)
+
+
+async def test_a_client_inside_that_is_paused_waits(hub: Hub, peer: Peer, service: RawService) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    first = await asked(service)
+    service.answers(first, b"1", LAST)
+    await asking
+    (client,) = hub.switch.clients
+    for why in ("journal", "services"):
+        client.owner.pause(why)  # type: ignore[attr-defined]
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    await asyncio.sleep(0.1)
+    client.owner.resume("journal")  # type: ignore[attr-defined]
+    await asyncio.sleep(0.1)
+    assert service.frames == []
+    client.owner.resume("services")  # type: ignore[attr-defined]
+    service.answers(await asked(service), b"2", LAST)
+    assert (await asking).data == 2
+
+
+async def test_the_story_is_one_by_its_parent(
+    gateway: Gateway, peer: Peer, service: RawService, tmp_path: Path
+) -> None:
+    asking = asyncio.ensure_future(peer.request("far.calc.add"))
+    service.answers(await asked(service), b"1", LAST)
+    await asking
+    assert gateway._writer is not None
+    await asyncio.to_thread(gateway._writer.flush)
+    rows = [row for batch in read(tmp_path / "j") for row in batch.to_pylist()]
+    request = next(row for row in rows if row["kind"] == "request")
+    first = next(row for row in rows if row["kind"] == "first" and row["parent"])
+    assert (first["parent"], first["endpoint"], first["function"]) == (request["exchange"], "far.calc", 1)
+    assert first["link"] != request["link"]
+    story = [(row["kind"], row["direction"]) for row in rows if row["exchange"] == first["exchange"]]
+    assert sorted(story) == sorted(
+        [
+            *(("first", "in"), ("first", "out"), ("last", "in"), ("last", "out")),
+            ("last", "in"),
+            ("last", "out"),
+        ]
+    )
+
+
+# --- streams --------------------------------------------------------------------------------------------
+
+
+class Back:
+    """What comes back of a stream."""
+
+    def __init__(self) -> None:
+        self.endpoints = Endpoints()
+        self.data: Any = None
+        self.chunks: list[tuple[bytes, bool]] = []
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.endpoints.on_stream("far.calc.add")(self._take)
+
+    async def _take(self, stream: InStream) -> None:
+        self.data = stream.data
+        try:
+            async for chunk in stream:
+                self.chunks.append((chunk.data, chunk.is_last))
+        except StreamAborted as exc:
+            self.over.set_exception(exc)
+        else:
+            self.over.set_result(None)
+
+
+async def without_end(out: OutStream) -> None:
+    while True:
+        await out.write(b"in vain")
+        await asyncio.sleep(0.01)
+
+
+async def test_a_stream_goes_both_ways(gateway: Gateway, service: RawService) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        async with peer.stream("far.calc.add", {"a": 1}) as out:
+            (first,) = await service.hears()
+            assert (first.parameter, first.body) == (1, b'{"a":1}')
+            await out.write(b"one")
+            await out.write_data(b"two")
+            one, two = await service.hears(2)
+            assert [(frame.state, frame.body) for frame in (one, two)] == [
+                (MESSAGE, b"one"),
+                (MESSAGE, b"two"),
+            ]
+            service.answers(first, b"three")
+        (last,) = await service.hears()
+        assert (last.state, last.body) == (LAST, b"")
+        service.answers(first, b"")
+        service.answers(first, b"four", LAST)
+        await asyncio.wait_for(back.over, 20)
+        assert back.data == {"stream": out._ref}
+        assert back.chunks == [(b"three", False), (b"", False), (b"four", False)]
+
+
+async def test_a_last_frame_with_data_is_the_last(gateway: Gateway, service: RawService) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        async with peer.stream("far.calc.add") as out:
+            await out.write_data(b"one")
+            await out.finish(b"two")
+        first, one, last = await service.hears(3)
+        assert [(frame.state, frame.body) for frame in (one, last)] == [(MESSAGE, b"one"), (LAST, b"two")]
+        service.answers(first, b"", LAST)
+        await asyncio.wait_for(back.over, 20)
+        assert back.chunks == []
+
+
+async def test_an_error_is_the_last_frame(gateway: Gateway, hub: Hub, service: RawService) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        out = await peer.stream("far.calc.add").__aenter__()
+        (first,) = await service.hears()
+        service.says(HubFrame(first.stream, HubState.SERVICE_ERROR, 0, b"no"))
+        await asyncio.wait_for(back.over, 20)
+        with pytest.raises(StreamAborted):
+            await without_end(out)
+        assert back.chunks == [(b'{"code":"service_error","message":"no"}', True)]
+        await until(lambda: not hub.pending)
+
+
+async def test_too_much_in_one_frame_ends_the_stream(gateway: Gateway, hub: Hub, service: RawService) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        out = await peer.stream("far.calc.add").__aenter__()
+        (first,) = await service.hears()
+        await out.write_data(bytes(200_000))
+        (closed,) = await service.hears()
+        assert (closed.stream, closed.parameter) == (first.stream, HubCommand.CLOSE)
+        await asyncio.wait_for(back.over, 20)
+        ((error, is_last),) = back.chunks
+        assert error.startswith(b'{"code":"limit"')
+        assert is_last
+        out = await peer.stream("far.calc.add", "x" * 200_000).__aenter__()
+        with pytest.raises(StreamAborted):
+            await without_end(out)
+        assert hub.pending == 0
+
+
+async def test_a_client_that_aborts_closes_the_stream(
+    gateway: Gateway, hub: Hub, service: RawService
+) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        out = await peer.stream("far.calc.add").__aenter__()
+        (first,) = await service.hears()
+        service.answers(first, b"one")
+        await until(lambda: back.chunks)
+        await out.abort()
+        (closed,) = await service.hears()
+        assert (closed.stream, closed.parameter) == (first.stream, HubCommand.CLOSE)
+        with pytest.raises(StreamAborted):
+            await asyncio.wait_for(back.over, 20)
+
+
+async def test_a_client_that_wants_no_answers_closes_the_stream(
+    gateway: Gateway, hub: Hub, service: RawService
+) -> None:
+    async with connect(gateway.url) as peer, peer.stream("far.calc.add"):
+        (first,) = await service.hears()
+        service.answers(first, b"one")
+        (closed,) = await service.hears()
+        assert (closed.stream, closed.parameter) == (first.stream, HubCommand.CLOSE)
+
+
+async def test_a_client_that_goes_in_the_middle_is_told(gateway: Gateway, service: RawService) -> None:
+    back = Back()
+    async with connect(gateway.url, endpoints=back.endpoints) as peer:
+        await peer.stream("far.calc.add").__aenter__()
+        (first,) = await service.hears()
+        service.answers(first, b"one")
+        await until(lambda: back.chunks)
+    (told,) = await service.hears()
+    assert (told.stream, told.parameter) == (first.stream, HubError.CLIENT_DISCONNECT)
+
+
+async def test_a_client_behind_with_reading_holds_up_its_service_not_us(
+    gateway: Gateway, hub: Hub, service: RawService
+) -> None:
+    gate = asyncio.Event()
+    got: list[bytes] = []
+    slow = Endpoints()
+
+    @slow.on_stream("far.calc.add")
+    async def take(stream: InStream) -> None:
+        await gate.wait()
+        async for chunk in stream:
+            got.append(chunk.data)
+
+    async with connect(gateway.url, endpoints=slow) as peer, peer.stream("far.calc.add"):
+        (first,) = await service.hears()
+        (client,) = hub.switch.clients
+        sent = 0
+        while not client.held:
+            service.answers(first, bytes([sent % 256]) * 60_000)
+            sent += 1
+            await asyncio.sleep(0.001)
+        gate.set()
+        service.answers(first, b"", LAST)
+        await until(lambda: len(got) == sent)
+        assert [body[0] for body in got] == [number % 256 for number in range(sent)]
+
+
+async def test_a_service_behind_with_reading_holds_up_its_client(tmp_path: Path) -> None:
+    settings = GatewaySettings(
+        listen=FREE,
+        services=FREE,
+        clients=None,
+        workers=None,
+        journal=None,
+        hub=HubSettings(busy_after=600, dead_after=600),
+        drain=0,
+    )
+    async with Gateway(settings) as gateway:
+        assert gateway.hub is not None
+        service = await RawService(gateway.hub).registers(interface=INTERFACE)
+        async with connect(gateway.url) as peer:
+            service.socket.pause()
+            sent = 0
+
+            async def speak() -> None:
+                nonlocal sent
+                async with peer.stream("far.calc.add") as out:
+                    for number in range(4_000):
+                        await out.write(bytes([number % 256]) * 20_000)
+                        sent += 1
+
+            speaking = asyncio.ensure_future(speak())
+            hub = gateway.hub
+            await until(lambda: any(client.is_paused for client in hub.switch.clients))
+            before = -1
+            while before != sent:
+                before = sent
+                await asyncio.sleep(0.3)
+            assert not speaking.done()
+            assert hub.switch.held_bytes < 8 << 20
+            service.socket.resume()
+            frames = await service.hears(4_002)
+            assert [frame.body[0] for frame in frames[1:-1]] == [number % 256 for number in range(4_000)]
+            service.answers(frames[0], b"", LAST)
+            await speaking
+        service.close()
+
+
+async def test_answers_for_one_who_has_gone_are_not_kept(
+    gateway: Gateway, hub: Hub, service: RawService
+) -> None:
+    async with connect(gateway.url) as peer:
+        asking = asyncio.ensure_future(peer.request("far.calc.add"))
+        await asked(service)
+        (client,) = hub.switch.clients
+    await asyncio.gather(asking, return_exceptions=True)
+    await until(lambda: client.is_gone)
+    guest: Any = client.owner
+    assert guest.say(HubFrame(1, MESSAGE)) is None
+    assert isinstance(Call("x", peer), Call)
