@@ -136,10 +136,12 @@ async def test_giving_up_reaches_the_function(gateway: Gateway) -> None:
         with pytest.raises(RequestTimeout):
             await peer.request("slow", "timeout", timeout=0.3)
         await until(lambda: "timeout" in ended)
+        await until(lambda: gateway.functions and not gateway.functions.pending)
         task = asyncio.ensure_future(peer.request("slow", "cancel"))
         await until(lambda: gateway.functions and gateway.functions.pending)
         task.cancel()
         await until(lambda: "cancel" in ended)
+        await until(lambda: gateway.functions and not gateway.functions.pending)
         left = asyncio.ensure_future(peer.request("slow", "disconnect"))
         await until(lambda: gateway.functions and gateway.functions.pending)
     await until(lambda: "disconnect" in ended)
