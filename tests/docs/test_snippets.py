@@ -206,7 +206,7 @@ def test_the_first_endpoint_guide_runs_as_printed(tmp_path: Path) -> None:
     )
     try:
         assert gateway.stdout is not None
-        assert gateway.stdout.readline().startswith(f"ready mfp=ws://127.0.0.1:{port}/mfp clients=")
+        assert gateway.stdout.readline().startswith(f"ready mfp=ws://127.0.0.1:{port}/mfp hub=")
         said = python(tmp_path / "client.py")
         assert said.startswith("Hello, Ada!\n{'reason': 'tell me your name'}\nTrue, link ")
         link = said.split()[-1]

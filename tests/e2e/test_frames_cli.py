@@ -67,3 +67,54 @@ def test_a_bad_line_does_not_stop_the_others(cli: Cli) -> None:
     assert done.returncode == 1
     assert [json.loads(line).get("id") for line in done.stdout.splitlines()] == [13, None, 14]
     assert "line 2: malformed" in done.stderr
+
+
+HUB = Path(__file__).parents[2] / "spec" / "vectors" / "hub"
+
+
+def test_a_frame_of_the_hub_is_explained_to_people(cli: Cli) -> None:
+    first = cli("decode", "hub", "000000070f02012c6869").stdout
+    for text in (
+        "FIRST frame, version 2, 10 bytes",
+        "client to hub or hub to service",
+        "service or user 300",
+    ):
+        assert text in first
+    configuration = cli("decode", "hub", "00000f0001000013880007", "--version", "1").stdout
+    for text in ("service to hub", "0, the link itself", "timeout  5 s", "service  7"):
+        assert text in configuration
+    ready = cli("decode", "hub", "000000000e030200000000012c").stdout
+    for text in ("hub to client or hub to service", "3, READY", "timeout  the default", "service  300"):
+        assert text in ready
+    assert "error    1, TIMEOUT" in cli("decode", "hub", "000000070d01").stdout
+    assert "cut short inside the settings" in cli("decode", "hub", "000000000e03").stdout
+
+
+def test_every_frame_of_the_hub_is_decoded(cli: Cli) -> None:
+    cases = json.loads((HUB / "frames.json").read_text())["cases"]
+    ways = {(case["version"], case["way"]) for case in cases}
+    for version, way in sorted(ways):
+        some = [case for case in cases if (case["version"], case["way"]) == (version, way)]
+        done = cli(
+            *("decode", "hub", "-", "--json", "--version", str(version), "--way", way),
+            stdin="\n".join(case["hex"] for case in some),
+        )
+        assert done.returncode == 0
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        want = [case["frame"] | {"ways": [way]} for case in some]
+        assert told == [
+            {**one, **({"body": one["body"].replace(" ", "")} if "body" in one else {})} for one in want
+        ]
+
+
+def test_a_malformed_frame_of_the_hub_exits_1_with_reason_and_offset(cli: Cli) -> None:
+    done = cli("decode", "hub", "-", "--json", stdin="0000000701\n00000007000000\n000000000f0002")
+    assert done.returncode == 1
+    assert "line 1: malformed: a frame has at least 6 bytes, this one 5 at byte 5" in done.stderr
+    first, second, third = (json.loads(line) for line in done.stdout.splitlines())
+    assert first["malformed"]["offset"] == 5
+    assert second["state"] == "MESSAGE"
+    assert third["malformed"]["reason"] == "cut short inside the settings"
+    assert cli("decode", "hub", "000000070d01", "--way", "client-hub").returncode == 0
+    assert cli("decode", "hub", "xyz").returncode == 2
+    assert cli("decode", "hub", "00", "--way", "nowhere").returncode == 2

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from framehub.cli import hub_frames
 from framehub.cli.rows import printable
 from framehub.codes import Message
 from framehub.errors import LocalProtocolError, MalformedFrame
+from framehub.hub.headers import Way
 from framehub.journal.rpc_rows import PAYLOADS, split
 from framehub.mfp import codec, envelope, plain
 from framehub.mfp.checksum import ALGORITHMS, MODES, Checksums
@@ -110,6 +112,47 @@ def decode_rpc(message: str, as_json: bool) -> None:
             continue
         for line in _explain_message(identity, ways, parts, len(data)):
             click.echo(printable(line))
+    if failed:
+        sys.exit(1)
+
+
+@decode.command("hub")
+@click.argument("frame", metavar="HEX|-")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per frame.")
+@click.option(
+    "--version", type=click.Choice(["1", "2"]), default="2", show_default=True, help="Of the link it was on."
+)
+@click.option(
+    "--way",
+    type=click.Choice([way.value for way in Way]),
+    help="Who says it to whom; without it, all who may.",
+)
+def decode_hub(frame: str, as_json: bool, version: str, way: str | None) -> None:
+    """Explain a frame of the hub given as HEX; - reads one per line from stdin.
+
+    What a first frame carries depends on its way. Exits with 1 and the reason if it is malformed.
+    """
+    failed = False
+    for number, text in _inputs(frame):
+        data = _hex(number, text)
+        try:
+            found = hub_frames.readings(data, int(version), Way(way) if way else None)
+        except MalformedFrame as exc:
+            failed = True
+            click.echo(f"{number}malformed: {exc}", err=True)
+            if as_json:
+                click.echo(json.dumps({"malformed": {"reason": exc.reason, "offset": exc.offset}}))
+            continue
+        if as_json:
+            said = next(iter(found.values()))
+            ways = [one.value for one, other in found.items() if other == said]
+            click.echo(json.dumps({**hub_frames.as_json(said), "ways": ways}))
+            continue
+        state = next(iter(found.values())).state
+        click.echo(f"{state.name} frame, version {version}, {len(data)} bytes")
+        for name, value in hub_frames.explained(found):
+            shown = _preview(value) if isinstance(value, bytes) else value
+            click.echo(printable(f"  {name:<8} {shown}"))
     if failed:
         sys.exit(1)
 
