@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos pipeline-kills cluster docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -45,6 +45,9 @@ attacks: setup-dev ## throw everything in tests/attacks as often as it says; tak
 
 chaos: setup-dev ## kill -9 of workers, the proxy and clients, 100 of each; ARGS="--kills 10 proxy mixed"
 	@$(bin)/python -m tests.chaos.rpc $(ARGS)
+
+chaos-hub: setup-dev ## kill -9 of the hub, services and clients, 100 of each; ARGS="--kills 10 hub mixed"
+	@$(bin)/python -m tests.chaos.hub $(ARGS)
 
 pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARGS="--kills 30 --seed 2"
 	@$(bin)/python -m tests.chaos.pipeline $(ARGS)
