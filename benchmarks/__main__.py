@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 GROUPS = {
     "mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets"),
     "rpc": ("rpc", "columns"),
+    "hub": ("hub", "hub_crowd"),
     "pipeline": ("frames", "decode", "run", "scale", "follow"),
 }
 """Parts of the whole, by one name each."""
