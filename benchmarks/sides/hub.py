@@ -194,4 +194,5 @@ if __name__ == "__main__":
     if what == "service":
         service(*words)
     else:
-        uvloop.run({"serve": serve, "client": client, "crowd": crowd}[what](*words))
+        mains: dict[str, Any] = {"serve": serve, "client": client, "crowd": crowd}
+        uvloop.run(mains[what](*words))
