@@ -95,7 +95,7 @@ def stand(gateway: Gateway) -> dict[str, object]:
 async def serve(settings: Settings, journal: Path | None, tokens: Path | None) -> None:
     listen = GatewaySettings(
         listen="127.0.0.1:0",
-        services=None,
+        services="127.0.0.1:0",
         clients="127.0.0.1:0",
         workers="127.0.0.1:0",
         app="tests.attacks.server:endpoints",
