@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from framehub.hub.called import HubClientSettings
+from framehub.hub.served import ServiceSettings
 from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ClientSettings, ProxySettings, WorkerSettings
@@ -29,7 +31,10 @@ def test_every_setting_is_in_the_table_with_its_default() -> None:
     assert told == {name: shown(value) for name, value in wanted.items()}
 
 
-@pytest.mark.parametrize("kind", [HubSettings, ProxySettings, ClientSettings, WorkerSettings])
+@pytest.mark.parametrize(
+    "kind",
+    [HubSettings, ServiceSettings, HubClientSettings, ProxySettings, ClientSettings, WorkerSettings],
+)
 def test_those_of_the_hub_and_of_remote_functions_are_too(kind: type[Any]) -> None:
     settings = kind()
     assert table(kind.__name__) == {one.name: shown(getattr(settings, one.name)) for one in fields(kind)}

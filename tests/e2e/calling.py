@@ -3,9 +3,10 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from .conftest import ENV, FRAMEHUB, FREE
 
@@ -105,20 +106,20 @@ class Hub:
         self.folder = folder
         self.started: list[subprocess.Popen[str]] = []
 
-    def start(self, *args: str) -> "subprocess.Popen[str]":
-        return self._start(FRAMEHUB, *args)
+    def start(self, *args: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+        return self._start(FRAMEHUB, *args, env=env)
 
     def start_python(self, *args: str) -> "subprocess.Popen[str]":
         return self._start(sys.executable, *args)
 
-    def _start(self, *words: str) -> "subprocess.Popen[str]":
+    def _start(self, *words: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             words,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
-            env=ENV,
+            env={**ENV, **(env or {})},
         )
         self.started.append(process)
         return process
@@ -132,6 +133,9 @@ class Hub:
         return process, Places(read_line(process))
 
 
+HubT = TypeVar("HubT", bound=Hub)
+
+
 def read_line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline() or str(process.communicate())
@@ -140,7 +144,13 @@ def read_line(process: "subprocess.Popen[str]") -> str:
 @contextmanager
 def hub(folder: Path) -> Iterator[Hub]:
     (folder / "jobs.py").write_text(JOBS)
-    made = Hub(folder)
+    with ended(Hub(folder)) as made:
+        yield made
+
+
+@contextmanager
+def ended(made: HubT) -> Iterator[HubT]:
+    """End all that it started."""
     try:
         yield made
     finally:
