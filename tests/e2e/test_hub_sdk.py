@@ -299,7 +299,7 @@ async def test_a_service_that_was_taken_for_dead_registers_again(house: House) -
     service = house.ready_service(told["services"])
     async with HubClient(told["hub"]) as client, client.open(7, 1, b"cut") as stream:
         await anext(stream)
-        blocking = asyncio.ensure_future(client.call(7, 5, b"7.5"))
+        blocking = asyncio.ensure_future(client.call(7, 5, b"10"))
         for waiting in (blocking, anext(stream)):
             with pytest.raises(HubStreamError) as gone:
                 await asyncio.wait_for(waiting, 30)
