@@ -58,6 +58,7 @@ cluster: setup-dev ## a run on a standalone Spark master with two workers on thi
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py
 	@$(bin)/python scripts/tables_reference.py
+	@$(bin)/python scripts/config_example.py
 
 lock: ## choose the newest versions that fit and pin them in requirements/*.txt
 	@scripts/lock.sh

@@ -22,6 +22,7 @@ COMMANDS = {
     "request": "framehub.cli.request:request",
     "stream": "framehub.cli.stream:stream",
     "ping": "framehub.cli.ping:ping",
+    "config": "framehub.cli.config:config",
     "token": "framehub.cli.tokens:token",
     "keys": "framehub.cli.keys:keys",
     "decode": "framehub.cli.frames:decode",

@@ -2,13 +2,17 @@
 
 import asyncio
 import logging
+import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 import uvloop
+from click.core import ParameterSource
 
 from framehub.errors import FramehubError
+from framehub.gateway.config import load
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import (
     DEFAULT_CLIENTS,
@@ -17,13 +21,29 @@ from framehub.gateway.settings import (
     DEFAULT_WORKERS,
     GatewaySettings,
 )
-from framehub.mfp.settings import Settings
 
 OFF = "off"
+PLACES = {
+    **{
+        name: ("gateway", name)
+        for name in (
+            *("app", "listen", "services", "clients", "workers", "origins", "tokens", "allow_anonymous"),
+            *("curve_key", "service_keys", "client_keys", "worker_keys"),
+        )
+    },
+    "journal": ("journal", "directory"),
+    "node": ("journal", "node"),
+    "request_timeout": ("mfp", "request_timeout"),
+}
+"""Where the setting of each option stands in a file."""
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
+@click.option(
+    "--config", type=_FILE, envvar="FRAMEHUB_CONFIG", show_envvar=True, metavar="FILE",
+    help="Settings in TOML; what is said here comes before it (framehub config example).",
+)  # fmt: skip
 @click.option("--app", metavar="MODULE:NAME", help="Endpoints to serve, like myapp:endpoints.")
 @click.option(
     "--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="0 = a free port."
@@ -68,25 +88,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--allow-anonymous", is_flag=True, help="Let anybody connect: from elsewhere, and without a token."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
-def serve(
-    app: str | None,
-    listen: str,
-    services: str,
-    clients: str,
-    workers: str,
-    journal: Path,
-    no_journal: bool,
-    node: str | None,
-    origins: tuple[str, ...],
-    request_timeout: float,
-    curve_key: Path | None,
-    service_keys: Path | None,
-    client_keys: Path | None,
-    worker_keys: Path | None,
-    tokens: Path | None,
-    allow_anonymous: bool,
-    verbose: bool,
-) -> None:
+@click.pass_context
+def serve(ctx: click.Context, /, config: Path | None, verbose: bool, **_options: Any) -> None:
     """Run the gateway until SIGTERM or Ctrl-C.
 
     Prints one line beginning with "ready" on stdout once it can be used.
@@ -95,24 +98,21 @@ def serve(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    settings = GatewaySettings(
-        app=app,
-        listen=listen,
-        services=None if services == OFF else services,
-        clients=None if clients == OFF else clients,
-        workers=None if workers == OFF else workers,
-        curve_key=curve_key,
-        service_keys=service_keys,
-        client_keys=client_keys,
-        worker_keys=worker_keys,
-        tokens=tokens,
-        journal=None if no_journal else journal,
-        node=node,
-        origins=origins,
-        allow_anonymous=allow_anonymous,
-        mfp=Settings(request_timeout=request_timeout),
-    )
+    settings = load(config, os.environ, _given(ctx)).settings
     uvloop.run(_run(settings))
+
+
+def _given(ctx: click.Context) -> dict[tuple[str, str], tuple[Any, str]]:
+    """What stands on the command line, by table and name of the setting."""
+    given: dict[tuple[str, str], tuple[Any, str]] = {}
+    for option in ctx.command.params:
+        name = option.name or ""
+        if name in PLACES and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            value = ctx.params[name]
+            given[PLACES[name]] = (None if value == OFF else value, option.opts[0])
+    if ctx.params["no_journal"]:
+        given["journal", "directory"] = (None, "--no-journal")
+    return given
 
 
 async def _run(settings: GatewaySettings) -> None:

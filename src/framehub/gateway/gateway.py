@@ -13,7 +13,6 @@ from framehub.gateway.functions import FunctionCalls
 from framehub.gateway.services import ServiceCalls
 from framehub.gateway.settings import GatewaySettings, split_address
 from framehub.journal.open_links import OpenLinks
-from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import CurveServer, read_public, read_secret
 from framehub.runtime.endpoints import Endpoints
@@ -64,7 +63,7 @@ class Gateway:
             self._writer = JournalWriter(
                 settings.journal,
                 node=settings.node,
-                settings=WriterSettings(frame_limit=max(settings.mfp.max_frame_bytes, LARGEST_RECORDED)),
+                settings=settings.recording.writer(max(settings.mfp.max_frame_bytes, LARGEST_RECORDED)),
                 on_room=lambda: soon(self._resume),
                 on_failure=lambda error: soon(self._fail, error),
             )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from framehub.errors import ConfigError
+from framehub.gateway.recording import RecordingSettings
 from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
@@ -55,6 +56,8 @@ class GatewaySettings:
     """Limits and times of remote functions."""
     mfp: Settings = field(default_factory=Settings)
     """Limits and times of each MFP connection."""
+    recording: RecordingSettings = field(default_factory=RecordingSettings)
+    """How the journal is written."""
 
     def __post_init__(self) -> None:
         host, _ = split_address(self.listen)

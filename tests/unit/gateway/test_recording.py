@@ -1,0 +1,19 @@
+from typing import Any
+
+import pytest
+
+from framehub.errors import ConfigError
+from framehub.gateway.recording import RecordingSettings
+
+
+def test_the_writer_is_told() -> None:
+    writer = RecordingSettings(overflow="drop", segment_bytes=5).writer(100)
+    assert (writer.overflow, writer.segment_bytes, writer.frame_limit) == ("drop", 5, 100)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"on_failure": "pray"}, {"overflow": "x"}, {"segment_bytes": 0}, {"group_seconds": 11.0}]
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        RecordingSettings(**wrong)
