@@ -12,7 +12,17 @@ from .conftest import Cli
 def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: Path) -> None:
     done = cli("demo", "--out", "d")
     assert done.returncode == 0, done.stderr
-    for word in ("timeout", "aborted", "disconnected", "error", "ok", "chat", "report.build", "math.divide"):
+    for word in (
+        "timeout",
+        "aborted",
+        "disconnected",
+        "error",
+        "ok",
+        "chat",
+        "report.build",
+        "math.divide",
+        "quotes",
+    ):
         assert word in done.stdout
     assert "the audit: 52 faults injected, 52 found, 0 false; 0 in the gateway's own journal" in done.stdout
     assert "Traceback" not in done.stderr
@@ -20,7 +30,7 @@ def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: 
 
     offered = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  framehub ")]
     after = [command for command in offered if command[0] in ("story", "journal")]
-    assert len(after) == 5
+    assert len(after) == 6
     for command in after:
         again = cli(*command)
         assert again.returncode == 0, again.stderr
@@ -40,6 +50,14 @@ def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: 
     kinds = [row["kind"] for row in call["everything"]]
     assert (kinds[0], kinds[-1]) == ("request", "response")
     assert (kinds.count("query"), kinds.count("result")) == (2, 2)  # at the caller's side, at the worker's
+
+    asked = json.loads(cli(*after[2], "--json").stdout)
+    assert len(asked["children"]) == 1
+    stream = [(row["protocol"], row["kind"]) for row in asked["everything"]]
+    assert (stream[0], stream[-1]) == (("mfp", "request"), ("mfp", "response"))
+    assert (
+        stream.count(("hub", "first")) == 2
+    )  # at the hub's client, which the gateway is here, and the service
 
     refused = cli("demo", "--out", ".")
     assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""``framehub demo``: a gateway, a worker, some traffic, the pipeline, and what came of it.
+"""``framehub demo``: a gateway, a worker, a service, some traffic, the pipeline, and what came of it.
 
 The gateway keeps its rules, so an audit of it has nothing to show. A second node's journal is made up
 beside it, with known faults: the audit must find these, and nothing else.
@@ -25,6 +25,7 @@ from rich.table import Table
 
 from framehub.errors import FramehubError
 from framehub.gateway.function_traffic import drive_functions
+from framehub.gateway.service_traffic import drive_services
 from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_SERVICES, DEFAULT_WORKERS
 from framehub.gateway.traffic import drive
 
@@ -40,14 +41,17 @@ PORTS = {
 }
 ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
+SERVICE = "framehub.gateway.sample_service:service"
 
 
 class Places(NamedTuple):
-    """Where the gateway listens: MFP, callers of functions, workers."""
+    """Where the gateway listens: MFP, callers of functions, workers, the hub's clients and services."""
 
     mfp: str
     clients: str
     workers: str
+    hub: str
+    services: str
 
 
 class Links(NamedTuple):
@@ -55,14 +59,15 @@ class Links(NamedTuple):
 
     endpoints: str
     functions: str
+    services: str
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Leave gateway and worker up until Ctrl-C.")
+@click.option("--keep", is_flag=True, help="Leave gateway, worker and service up until Ctrl-C.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out/demo"),
               show_default=True, metavar="DIR", help="Where the journal, tables and report go.")  # fmt: skip
 def demo(keep: bool, out: Path) -> None:
-    """Start a gateway and a worker, send traffic, turn the journal into tables and a report."""
+    """Start a gateway, a worker and a service, send traffic, turn the journal into tables and a report."""
     say = Console(stderr=True, highlight=False)
     _clear(out)
     journal, tables = out / "journal", out / "tables"
@@ -74,22 +79,28 @@ def demo(keep: bool, out: Path) -> None:
         say.print("[bold]2[/] worker: ", end="")
         worker, functions = _worker(out, places.workers)
         started.append(worker)
-        say.print(functions)
+        say.print(functions, end="")
+        service, functions = _service(out, places.services)
+        started.append(service)
+        say.print(f"; service: {functions}")
         say.print("[bold]3[/] traffic: ", end="")
         seen, link = asyncio.run(drive(places.mfp))
         say.print(_counted(seen))
         say.print("[bold]4[/] function calls: ", end="")
         seen, calls = asyncio.run(drive_functions(places.mfp, places.clients))
         say.print(_counted(seen))
+        say.print("[bold]5[/] streams to a service: ", end="")
+        seen, streams = asyncio.run(drive_services(places.mfp, places.hub))
+        say.print(_counted(seen))
         if not keep:
             _stop(started)
-        say.print("[bold]5[/] a second node, made up: ", end="")
+        say.print("[bold]6[/] a second node, made up: ", end="")
         injected = _make_up(journal / "made-up")
         say.print(f"{MADE_UP_FRAMES:,} frames with {len(injected)} known faults")
         report = _pipeline(journal, tables, say)
         exchanges = _print_results(tables)
         _print_audit(tables, injected)
-        _print_next(journal, tables, report, exchanges, Links(link, calls))
+        _print_next(journal, tables, report, exchanges, Links(link, calls, streams))
         _print_commands(places, report, keep=keep)
         if keep:
             _wait(gateway, say)
@@ -126,7 +137,7 @@ def _gateway(journal: Path, out: Path) -> tuple["subprocess.Popen[str]", Places]
         command += [f"--{option}", _free(usual)]
     gateway, line = _start("gateway", command, out)
     told = dict(word.split("=", 1) for word in line.split()[1:])
-    return gateway, Places(told["mfp"], told["clients"], told["workers"])
+    return gateway, Places(**{name: told[name] for name in Places._fields})
 
 
 def _worker(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
@@ -134,6 +145,13 @@ def _worker(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
     command = ["worker", FUNCTIONS, "--processes", "2", "--connect", address]
     worker, line = _start("worker", command, out)
     return worker, dict(word.split("=", 1) for word in line.split()[1:])["functions"].replace(",", ", ")
+
+
+def _service(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
+    """The sample service, and what it offers."""
+    service, line = _start("service", ["service", SERVICE, "--connect", address], out)
+    told = dict(word.split("=", 1) for word in line.split()[1:])
+    return service, ", ".join(f"{told['name']}.{name}" for name in told["functions"].split(","))
 
 
 def _start(name: str, command: list[str], out: Path) -> tuple["subprocess.Popen[str]", str]:
@@ -169,7 +187,7 @@ def _free(usual: str) -> str:
 
 
 def _stop(started: "list[subprocess.Popen[str]]") -> None:
-    """End what is up, the worker before the gateway."""
+    """End what is up, the gateway last."""
     while started:
         process = started.pop()
         if process.poll() is None:
@@ -184,11 +202,11 @@ def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
     from framehub.report.page import write_report
 
     with say.status("starting") as status:
-        result = run(journal, tables, progress=lambda step, *_: status.update(f"6 pipeline: {step}"))
+        result = run(journal, tables, progress=lambda step, *_: status.update(f"7 pipeline: {step}"))
     counts = ", ".join(f"{rows:,} {name}" for name, rows in result.rows.items())
-    say.print(f"[bold]6[/] pipeline: {counts}, in {result.seconds:.0f} s")
+    say.print(f"[bold]7[/] pipeline: {counts}, in {result.seconds:.0f} s")
     report = write_report(tables)
-    say.print(f"[bold]7[/] report: {report}\n")
+    say.print(f"[bold]8[/] report: {report}\n")
     return report
 
 
@@ -231,7 +249,7 @@ def _print_results(tables: Path) -> list[dict[str, Any]]:
     for row in exchanges:
         counts[row["endpoint"] or "-", row["kind"], row["outcome"]] += 1
     outcomes = sorted({outcome for _, _, outcome in counts})
-    table = Table(title="exchanges, by endpoint or function and outcome", title_justify="left")
+    table = Table(title="exchanges, by endpoint, function or service and outcome", title_justify="left")
     table.add_column("endpoint")
     table.add_column("kind")
     for outcome in outcomes:
@@ -255,6 +273,7 @@ def _print_next(
     for line in (
         f"{program} story {timed_out} {where}",
         f"{program} story {links.functions}:2 {where}",
+        f"{program} story {links.services}:2 {where}",
         f"{program} story {links.endpoints}:2 {where}",
         f"{program} journal cat {shlex.quote(str(journal))} --limit 20",
         f"{program} journal check {shlex.quote(str(journal / 'demo'))}",
@@ -269,6 +288,7 @@ def _print_next(
 def _print_commands(places: Places, report: Path, *, keep: bool) -> None:
     """What to try while the gateway is up."""
     program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
+    item = shlex.quote('{"item": "pear", "days": 5}')
     hello = shlex.quote('{"room": "lobby", "text": "hi"}')
     file = shlex.quote(str(report))
     proxy = "" if places.clients == f"tcp://{DEFAULT_CLIENTS}" else f" --connect {places.clients}"
@@ -284,6 +304,7 @@ def _print_commands(places: Places, report: Path, *, keep: bool) -> None:
         f"{program} call math.factor 360{proxy}",
         f"{program} call files.sum --file {file} --out received{proxy}",
         f"{program} request math.factor 360{url}",
+        f"{program} request quotes.history {item}{url}",
         f"{program} request chat {hello}{url}",
         f"{program} request files.store --file {file} --out received{url}",
         f"{program} stream files.upload --file {file} --wait upload.done{url}",

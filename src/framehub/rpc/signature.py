@@ -249,7 +249,7 @@ def _schemas(types_: list[tuple[str, Any]], identity: str) -> tuple[list[Schema]
         try:
             found: Any = msgspec.json.schema_components((type_,))
         except (TypeError, ValueError, RecursionError) as exc:
-            why = str(exc).partition("\n")[0]
+            why = str(exc).rpartition("\n")[2]
             raise ConfigError(f"{place}: {type_!r} cannot be sent as {identity} ({why}); {_USE}") from exc
         if identity != "msgpack" and _has_bytes(found):
             raise ConfigError(f"{place}: bytes cannot be sent as {identity}; {_USE}, or take a framehub.File")
