@@ -35,7 +35,7 @@ def unpack(version: int, data: bytes) -> tuple[int, int, int, bytes]:
 
 
 def serve(address: str, version: int, number: int) -> None:
-    socket = zmq.Context.instance().socket(zmq.DEALER)
+    socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.DEALER)
     socket.connect(address)
 
     def say(stream: int, state: int, parameter: int, body: bytes = b"") -> None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +17,8 @@ from framehub.journal.reader import read
 from tests.unit.runtime.hub_parts import Caller
 from tests.unit.runtime.raw import RawClient
 
-from .calling import ENV, Places
-from .conftest import FRAMEHUB, PORTS, Cli
+from .calling import Places
+from .conftest import ENV, FRAMEHUB, PORTS, Cli
 from .hub_side import CLOSE, DIE, ECHO, FAIL, FOREIGN, PING, SILENT, TWICE
 
 ROOT = Path(__file__).parents[2]
@@ -382,7 +381,7 @@ async def test_what_was_said_is_in_the_journal(tmp_path: Path) -> None:
         stream, *_ = await service.heard()
         house.gateway.popen.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(house.gateway.popen.wait, 30) == 0
-    rows: list[dict[str, Any]] = [row for batch in read(tmp_path / "journal") for row in batch.to_pylist()]
+    rows = (row for batch in read(tmp_path / "journal") for row in batch.to_pylist())
     said = [row for row in rows if row["exchange"] and row["kind"] != "command"]
     told = [(row["direction"], row["kind"], row["id"], row["ref"]) for row in said]
     here, there = (1, None), (stream, 1)
