@@ -9,19 +9,20 @@ from typing import Final, cast
 
 from framehub.codes import CloseCode, HubError, HubState
 from framehub.hub.headers import HEADER_BYTES, HubFrame, Way, encode, stream_and_state
-from framehub.hub.parties import Client, Instance, Stream
+from framehub.hub.parties import Client, Stream
 from framehub.hub.settings import HubSettings
 from framehub.hub.switch import About, Switch
 from framehub.journal.record import NO_ID
 from framehub.runtime.curve import CurveServer
 from framehub.runtime.entrance import HubEntrance
 from framehub.runtime.hub_link import HubLink, Outlet
+from framehub.runtime.hub_out import ServiceOutbox
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.link import Link
 from framehub.runtime.rpc_keys import KeyBook
 from framehub.runtime.watchdog import LOOK, Watchdog
 from framehub.runtime.zmq_setup import Options
-from framehub.runtime.zmq_socket import MessageSocket, Sent
+from framehub.runtime.zmq_socket import MessageSocket
 
 log = logging.getLogger("framehub.hub")
 
@@ -34,7 +35,6 @@ TELL_EVERY: Final = 10.0
 """What was refused or ended is counted, and told in one line each so many seconds."""
 GOODBYE_SECONDS: Final = 2.0
 """What clients have to go when the hub is closed; what was last said to services has half of it."""
-_OK: Final = Sent.OK
 
 
 class Hub:
@@ -86,6 +86,7 @@ class Hub:
             on_writable=self._writable,
             on_flood=self._flooded,
         )
+        self._outbox = ServiceOutbox(self.switch, self._socket, self._tap)
         try:
             self.address = self._socket.bind(self.address)
         except BaseException:
@@ -212,6 +213,8 @@ class Hub:
                 about = says(identity, message, now)
             except Exception:
                 about = self._failed_service(identity, message)
+            if about is None and self._outbox.heard(identity, message[0]):
+                self._loop.call_soon(self._writable)
             if tap is not None:
                 self._note_changes()
                 tap.service_said(identity, message, about, switch.instances.get(identity))
@@ -280,7 +283,7 @@ class Hub:
                 if self._to_clients:
                     self._send_to_clients()
                 elif self._to_services:
-                    self._send_to_services()
+                    self._outbox.send_all()
                 elif switch.to_pause or switch.to_resume or switch.to_close:
                     self._attend()
                 else:
@@ -303,44 +306,9 @@ class Hub:
             except Exception:
                 self._failed_with(stream)
 
-    def _send_to_services(self) -> None:
-        sending = self._to_services[:]
-        self._to_services.clear()
-        tap, send = self._tap, self._socket.send_one
-        for instance, data, stream in sending:
-            try:
-                if instance.held:
-                    self.switch.hold_for_service(instance, data, stream, monotonic())
-                elif not instance.is_gone:
-                    sent = send(instance.identity, data)
-                    if sent is not _OK:
-                        self._not_sent(instance, data, stream, sent)
-                    elif tap is not None:
-                        tap.told_service(instance, data, stream)
-            except Exception:
-                self._failed_with(stream)
-
-    def _not_sent(self, instance: Instance, data: bytes, stream: Stream | None, sent: Sent) -> None:
-        now = monotonic()
-        if sent is Sent.UNREACHABLE:
-            self.switch.service_gone(instance, now)
-        else:
-            self.switch.hold_for_service(instance, data, stream, now)
-
     def _writable(self) -> None:
         """Some service may take something again."""
-        switch, tap = self.switch, self._tap
-        for instance in list(switch.stuck.values()):
-            while instance.held:
-                data, stream, _ = instance.held[0]
-                sent = self._socket.send_one(instance.identity, data)
-                if sent is not _OK:
-                    if sent is Sent.UNREACHABLE:
-                        switch.service_gone(instance, monotonic())
-                    break
-                if tap is not None:
-                    tap.told_service(instance, data, stream)
-                switch.sent(instance)
+        self._outbox.send_held()
         self._flush()
 
     def _attend(self) -> None:
@@ -362,6 +330,7 @@ class Hub:
                 log.info(
                     "service %d %r %s", instance.number, instance.name, "came" if has_come else "has gone"
                 )
+                self._outbox.forget(instance.identity)
                 if self._tap is not None:
                     self._tap.changed(instance, has_come=has_come)
             changes.clear()
