@@ -133,6 +133,9 @@ CASES: Cases = {
     "timeout in time": (
         [*BEGUN, service("message", at=5.0), to_client("message", at=5.0), *killed(1, at=34.0), LATER], {},
     ),
+    "a frame was refused meanwhile": (
+        [*BEGUN, to_client("stream_error", code=8, at=29.0), *killed(1, at=30.0), LATER], {},
+    ),
     # hub-ping-unanswered
     "no pong": ([PING, LATER], {"hub-ping-unanswered": [1]}),
     "no pong yet": ([PING, LATER | {"at": 10.0}], {}),

@@ -92,7 +92,8 @@ def timeout_early(rows: Group, journal: Journal) -> Found:
     error, opening, timeout = first(rows, lambda row: is_error(row, 1)), opening_of(rows), _timeout(rows)
     if error is None or timeout is None:
         return
-    before = [row for row in _select(rows, is_out, at_client) if row["seq"] < error["seq"]]
+    said = [row for row in _select(rows, is_out, at_client) if row["kind"] != "stream_error"]
+    before = [row for row in said if row["seq"] < error["seq"]]
     since = before[-1] if before else opening
     if since and error["mono_ns"] - since["mono_ns"] < (timeout - 1) * SECOND:
         yield [since, error]

@@ -11,9 +11,9 @@ PATIENT = HubSettings(busy_after=600, dead_after=600)
 
 
 async def test_a_service_that_does_not_read_is_not_sent_much() -> None:
-    """However many messages ZeroMQ would take."""
+    """[HUB-12.6] However many messages ZeroMQ would take."""
     async with hub_at_work(settings=PATIENT, options=Options(max_parts=8, queue=100_000)) as (hub, listener):
-        service = await RawService(hub, options=Options(queue=1)).registers()
+        service = await RawService(hub).registers()
         caller = await Caller.open(listener)
         caller.opens(1)
         await service.hears()

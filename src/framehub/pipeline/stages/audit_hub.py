@@ -47,7 +47,9 @@ _TOLD_BOTH: Final = (HubError.TIMEOUT, HubError.LIMIT, HubError.BUSY, HubError.I
 _CODES: Final = ", ".join(str(int(code)) for code in _TOLD_BOTH)
 _ERROR_OUT: Final = "r.kind = 'stream_error' and r.direction = 'out'"
 _KILLS: Final = f"filter(tape, r -> {_ERROR_OUT} and r.code in ({_CODES}))"
-_LAST_SAID: Final = last("r.direction = 'out' and r.at = 'client' and r.seq < timed_out")
+_LAST_SAID: Final = last(
+    "r.direction = 'out' and r.at = 'client' and r.kind <> 'stream_error' and r.seq < timed_out"
+)
 _ASKED: Final = first("r.seq = last_data_in")
 
 
