@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, get_type_hints
 
 from framehub.errors import ConfigError
 from framehub.gateway.config_values import Unfit, from_text, from_toml
@@ -37,7 +37,8 @@ _ELSEWHERE: Final = {"journal": ("journal", "directory"), "node": ("journal", "n
 """Fields of ``GatewaySettings`` that stand in another table than [gateway], and by which name."""
 
 
-class Key(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Key:
     """One setting: where it stands, and whose field it is."""
 
     table: str

@@ -10,9 +10,11 @@ from framehub.errors import FramehubError, JournalError
 from framehub.gateway.app import load_app
 from framehub.gateway.endpoints import GatewayEndpoints
 from framehub.gateway.functions import FunctionCalls
+from framehub.gateway.retention import Retention
 from framehub.gateway.services import ServiceCalls
 from framehub.gateway.settings import GatewaySettings, split_address
 from framehub.journal.open_links import OpenLinks
+from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import CurveServer, read_public, read_secret
 from framehub.runtime.endpoints import Endpoints
@@ -22,7 +24,7 @@ from framehub.runtime.listen import Listener
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
-from framehub.runtime.tap import Tap
+from framehub.runtime.tap import ReducedTap, Tap
 from framehub.runtime.zmq_setup import Options, for_dealer
 
 log = logging.getLogger("framehub.gateway")
@@ -44,6 +46,7 @@ class Gateway:
         self._listener: Listener | None = None
         self._functions: RpcProxy | None = None
         self._hub: Hub | None = None
+        self._retention: Retention | None = None
 
     async def start(self) -> None:
         """Open the journal, then the sockets of remote functions and of the hub, then the listener.
@@ -68,7 +71,12 @@ class Gateway:
                 on_failure=lambda error: soon(self._fail, error),
             )
             self._links = OpenLinks(self._writer.node.directory)
-            tap = Tap(self._writer, on_full=self._pause, links=self._links)
+            if settings.recording.record:
+                reducer = Reducer(settings.recording.record)
+                tap = ReducedTap(self._writer, reducer, on_full=self._pause, links=self._links)
+            else:
+                tap = Tap(self._writer, on_full=self._pause, links=self._links)
+            self._retention = Retention(self._writer.node.directory, settings.recording)
             for damage in (*self._writer.recovery.cut, *self._writer.recovery.damages):
                 log.warning("journal: %s", damage)
         try:
@@ -82,6 +90,8 @@ class Gateway:
             services = ServiceCalls(self._hub) if self._hub else None
             self._listener = self._listen(GatewayEndpoints(endpoints, functions, services), tap)
             await self._listener.start()
+            if self._retention:
+                self._retention.start()
         except BaseException:
             if self._functions and self._functions.is_up:
                 self._functions.close()
@@ -191,6 +201,8 @@ class Gateway:
             await self._hub.close()
         if self._functions:
             self._functions.close()
+        if self._retention:
+            await self._retention.close()
         if self._writer:
             if self._links:
                 self._links.close()

@@ -1,9 +1,11 @@
-"""How a gateway records: what becomes of frames when the disk is slow, or fails."""
+"""How a gateway records: what of each frame, for how long, and what if the disk is slow, or fails."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from framehub.errors import ConfigError
+from framehub.journal.record import RECORDED
 from framehub.journal.settings import WriterSettings
 
 
@@ -19,6 +21,13 @@ class RecordingSettings:
     """A segment of this size is finished and the next begun."""
     backlog_bytes: int = 64 << 20
     """Bytes of rows that may wait for the disk before it counts as slow."""
+    keep_days: float | None = None
+    """Sealed segments older than so many days are removed; None keeps them."""
+    keep_bytes: int | None = None
+    """The oldest sealed segments are removed while the journal has more bytes than this; None keeps them."""
+    record: Mapping[str, Literal["full", "head", "off"]] = field(default_factory=dict)
+    """What is kept of frames by endpoint, function or service: all, all but the payload, or only the row; a
+    name covers those that go on with a dot, "*" all that have no entry."""
     group_seconds: float = 0.002
     """How long a row may wait for others to share its sync."""
     group_bytes: int = 256 << 10
@@ -27,6 +36,13 @@ class RecordingSettings:
     def __post_init__(self) -> None:
         if self.on_failure not in ("stop", "continue"):
             raise ConfigError(f"on_failure: {self.on_failure!r} is neither 'stop' nor 'continue'")
+        for name in ("keep_days", "keep_bytes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"{name} must be above zero, not {value!r}")
+        for name, mode in self.record.items():
+            if mode not in RECORDED:
+                raise ConfigError(f"record: {name} = {mode!r} is none of {', '.join(RECORDED)}")
         self.writer(1)
 
     def writer(self, frame_limit: int) -> WriterSettings:

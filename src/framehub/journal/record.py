@@ -137,6 +137,20 @@ FIXED: Final = struct.Struct("<" + "".join(code for _, code, _ in _LAYOUT))
 
 _DTYPE: Final = np.dtype([(name, dtype) for name, _, dtype in _LAYOUT])
 assert _DTYPE.itemsize == FIXED.size
+_NUMBERS: Final = {name: struct.Struct("<" + code) for name, code, _ in _LAYOUT}
+
+
+def place(name: str) -> slice:
+    """Where a field lies in ``Row.fixed``."""
+    kind, start = _DTYPE.fields[name][:2]  # type: ignore[index]
+    return slice(start, start + kind.itemsize)
+
+
+def read_number(fixed: bytes, name: str) -> int:
+    """A number in ``Row.fixed``; -1 stands for null."""
+    number: int = _NUMBERS[name].unpack_from(fixed, place(name).start)[0]
+    return number
+
 
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "protocol": PROTOCOLS,

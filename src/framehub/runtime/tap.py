@@ -11,10 +11,11 @@ from framehub.errors import JournalError
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.open_links import OpenLinks
 from framehub.journal.record import NO_ID, Row
+from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
 from framehub.mfp.frames import Frame
 
-__all__ = ["IN", "OUT", "LinkTap", "Tap"]
+__all__ = ["IN", "OUT", "LinkTap", "ReducedTap", "Tap"]
 
 
 class Tap:
@@ -56,6 +57,25 @@ class Tap:
         if self._links is not None:
             self._links.note(row)
         self.append(row)
+
+
+class ReducedTap(Tap):
+    """One that keeps less of some rows."""
+
+    def __init__(
+        self,
+        writer: JournalWriter,
+        reducer: Reducer,
+        *,
+        on_full: Callable[[], None] | None = None,
+        links: OpenLinks | None = None,
+    ) -> None:
+        self._reducer = reducer
+        super().__init__(writer, on_full=on_full, links=links)
+
+    def append(self, row: Row) -> None:
+        """Hand on what is to be kept."""
+        super().append(self._reducer.reduce(row))
 
 
 class LinkTap:

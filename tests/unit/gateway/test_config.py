@@ -134,3 +134,12 @@ def test_one_line_tells_of_all(tmp_path: Path) -> None:
     with pytest.raises(ConfigProblems) as caught:
         load(written(tmp_path, "a = 1\nb = 2"))
     assert str(caught.value).endswith("(and 1 more: framehub config check)")
+
+
+def test_what_is_recorded_is_a_table_of_its_own(tmp_path: Path) -> None:
+    found = load(written(tmp_path, '[journal.record]\n"chat" = "head"\n"*" = "off"\n'))
+    assert found.settings.recording.record == {"chat": "head", "*": "off"}
+    (problem,) = problems(tmp_path, '[journal.record]\n"chat" = "tail"\n')
+    assert problem.startswith("f.toml: [journal] record = {'chat': 'tail'}: want a table of names and")
+    (problem,) = problems(tmp_path, "[journal]\nkeep_days = 0\n")
+    assert problem == "f.toml: [journal] keep_days must be above zero, not 0.0"

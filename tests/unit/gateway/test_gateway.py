@@ -6,6 +6,7 @@ import pytest
 
 from framehub.errors import ConfigError, JournalError, JournalLocked
 from framehub.gateway.gateway import Gateway
+from framehub.gateway.recording import RecordingSettings
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.reader import read
 from framehub.runtime.connect import connect
@@ -124,3 +125,15 @@ async def test_what_could_not_be_sealed_is_said(tmp_path: Path, caplog: pytest.L
         assert gateway._writer is not None
         gateway._writer.sealer.errors.append(JournalError("no room for the Parquet"))
     assert "not sealed, still readable as blocks: no room for the Parquet" in caplog.text
+
+
+async def test_what_an_endpoint_is_told_can_stay_out_of_the_journal(tmp_path: Path) -> None:
+    recording = RecordingSettings(record={"stock": "head", "note": "off"}, keep_days=1)
+    told = replace(settings(tmp_path / "j"), recording=recording)
+    async with Gateway(told) as gateway, connect(gateway.url) as peer:
+        await peer.request("stock.price", "apple")
+    rows = [row for batch in read(tmp_path / "j") for row in batch.to_pylist()]
+    asked, answered = (row for row in rows if row["endpoint"] == "stock.price")
+    assert (asked["recorded"], answered["recorded"]) == ("head", "head")
+    assert asked["raw"] == asked["raw"][: asked["payload_at"]]
+    assert not any(b"apple" in (row["raw"] or b"") for row in rows)

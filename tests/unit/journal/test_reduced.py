@@ -1,0 +1,137 @@
+"""What is kept of a row, by endpoint."""
+
+from typing import Any
+
+import pytest
+
+from framehub.codes import BinaryKind, Service
+from framehub.journal import record, reduced
+from framehub.journal.hub_rows import HubRows
+from framehub.journal.mfp_rows import IN, OUT, LinkRows
+from framehub.journal.record import Row
+from framehub.journal.reduced import Reducer
+from framehub.journal.rpc_rows import RpcRows, split
+from framehub.mfp import codec
+from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
+
+ROWS = LinkRows(b"linklink", 9)
+AT = (5, 6)
+EXCHANGE = b"e" * 16
+SECRET = b"secret"
+
+
+def row(frame: Frame, endpoint: str | None = None, exchange: bytes = EXCHANGE, rows: LinkRows = ROWS) -> Row:
+    return rows.frame(AT, IN, frame, codec.encode(frame), exchange, endpoint=endpoint)
+
+
+def told(reducer: Reducer, made: Row) -> dict[str, Any]:
+    (found,) = record.to_batch([reducer.reduce(made)]).to_pylist()
+    assert isinstance(found, dict)
+    return found
+
+
+REQUEST = RequestFrame(id=7, payload=SECRET, files=((1, SECRET),))
+ANSWER = ResponseFrame(id=8, ref=7, payload=SECRET)
+OPENING = MessageFrame(id=9, payload=b"x", streaming=True)
+CHUNK = BinaryFrame(id=10, ref=9, kind=BinaryKind.STREAMING, key=3, data=SECRET)
+DATA = BinaryFrame(id=10, ref=9, kind=BinaryKind.DATA, data=SECRET)
+
+
+@pytest.mark.parametrize("frame", [REQUEST, ANSWER])
+def test_a_name_says_what_is_kept(frame: Frame) -> None:
+    reducer = Reducer({"chat": "head", "quiet": "off", "chat.open": "full"})
+    made = row(frame, "chat")
+    found = told(reducer, made)
+    assert found["recorded"] == "head"
+    assert made.raw is not None
+    assert found["raw"] == made.raw[: found["payload_at"]]
+    assert (found["bytes"], found["payload_bytes"]) == (len(made.raw), len(SECRET))
+    found = told(reducer, row(frame, "quiet"))
+    assert (found["recorded"], found["raw"], found["endpoint"]) == ("off", None, "quiet")
+    assert told(reducer, row(frame, "chat.room"))["recorded"] == "head"
+    assert told(reducer, row(frame, "chat.open.wide"))["recorded"] == "full"
+    for other in ("chatter", "x"):
+        assert reducer.reduce(row(frame, other)) is not None
+        assert told(reducer, row(frame, other))["recorded"] == "full"
+
+
+def test_a_star_stands_for_all_others() -> None:
+    reducer = Reducer({"*": "off", "chat": "full"})
+    assert told(reducer, row(REQUEST, "x"))["raw"] is None
+    assert told(reducer, row(REQUEST, "chat"))["raw"] is not None
+    assert told(reducer, row(REQUEST))["recorded"] == "off"
+    assert told(reducer, row(CHUNK))["recorded"] == "off"
+    assert told(reducer, row(ServiceFrame(id=1, code=Service.ACK, ref=2)))["recorded"] == "full"
+    assert told(reducer, ROWS.refused(AT, SECRET, "why"))["raw"] is None
+    assert told(Reducer({"*": "head"}), ROWS.refused(AT, SECRET, "why"))["recorded"] == "off"
+
+
+def test_frames_without_a_payload_keep_their_heads() -> None:
+    reducer = Reducer({"*": "head"})
+    files = ((1, SECRET),)
+    assert len(told(reducer, row(RequestFrame(id=7, payload=b"", files=files)))["raw"]) == 5
+    assert len(told(reducer, row(ResponseFrame(id=7, ref=1, payload=b"", files=files)))["raw"]) == 9
+    assert len(told(reducer, row(DATA))["raw"]) == 9
+    assert len(told(reducer, row(CHUNK))["raw"]) == 13
+
+
+@pytest.mark.parametrize(
+    "opening", [OPENING, MessageFrame(id=9, payload=b"x", expected=(3,))], ids=["stream", "announced"]
+)
+def test_binary_frames_are_reduced_like_their_message(opening: MessageFrame) -> None:
+    reducer = Reducer({"up": "off"})
+    assert told(reducer, row(CHUNK))["recorded"] == "full"
+    told(reducer, row(opening, "up"))
+    assert told(reducer, row(CHUNK))["raw"] is None
+    assert told(reducer, row(CHUNK, exchange=b"o" * 16))["recorded"] == "full"
+    reducer.reduce(ROWS.closed(AT, 1000, ""))
+    assert told(reducer, row(CHUNK))["recorded"] == "full"
+
+
+def test_those_of_too_many_messages_are_reduced_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduced, "MOST_OPEN", 2)
+    reducer = Reducer({"up": "off"})
+    for number in range(3):
+        reducer.reduce(row(OPENING, "up", exchange=bytes([number + 1]) * 16))
+    assert told(reducer, row(CHUNK, exchange=b"\1" * 16))["raw"] is None
+    assert told(reducer, row(CHUNK, exchange=b"\3" * 16))["raw"] is None
+    other = LinkRows(b"other!!!", 9)
+    assert told(reducer, row(CHUNK, rows=other))["recorded"] == "full"
+    reducer.reduce(ROWS.closed(AT, 1000, ""))
+    assert told(reducer, row(CHUNK, exchange=b"\1" * 16))["recorded"] == "full"
+
+
+def test_names_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduced, "MOST_NAMES", 2)
+    reducer = Reducer({"a": "off"})
+    for name in ("a", "b", "c", "a"):
+        assert told(reducer, row(REQUEST, name))["recorded"] == ("off" if name == "a" else "full")
+    assert len(reducer._known) <= 2
+
+
+def test_functions_and_services_are_reduced_by_their_names() -> None:
+    reducer = Reducer({"square": "head", "quotes": "head"})
+    rows = RpcRows()
+    parts = [b"QUERY", b"id", SECRET, b"square"]
+    made = rows.row(AT, OUT, b"me", parts, link=b"linklink", function="square")
+    assert made.raw is not None
+    assert split(made.raw) == [b"me", *parts]
+    found = told(reducer, made)
+    assert found["recorded"] == "head"
+    assert SECRET not in found["raw"]
+    frame = _hub_frame()
+    made = HubRows(b"linklink", version=2).frame(AT, IN, frame, b"h" * 8 + SECRET, endpoint="quotes")
+    assert told(reducer, made)["raw"] == b"h" * 8
+
+
+def _hub_frame() -> Any:
+    from framehub.codes import HubState
+    from framehub.hub.headers import HubFrame
+
+    return HubFrame(stream=1, state=HubState.MESSAGE, parameter=0, body=SECRET)
+
+
+def test_links_that_come_and_go_stay_as_they_are() -> None:
+    reducer = Reducer({"*": "off"})
+    made = ROWS.opened(AT)
+    assert reducer.reduce(made) is made
