@@ -6,9 +6,11 @@ from framehub.hub.parties import Stream
 from tests.unit.hub.desk import (
     CLOSE,
     COMMAND,
+    FIRST,
     FIRST_ID,
     LAST,
     MESSAGE,
+    PING,
     STREAM_ERROR,
     Desk,
 )
@@ -146,4 +148,51 @@ def test_frames_that_follow_a_refused_first_frame_are_no_fault(service: int) -> 
     desk.first(client, 2, service=service)
     for _ in range(5):
         desk.says(client, 2, MESSAGE)
+    assert desk.to_close() == []
+
+
+STRIKES = {
+    "a state that is not a client's": (9, STREAM_ERROR, 1, b""),
+    "a state that is not in use": (9, 5, 0, b""),
+    "a first frame cut short": (9, FIRST, 1, b"\0"),
+    "a configuration cut short": (0, FIRST, 0, b"\2"),
+    "a configuration of the other version": (0, FIRST, 0, b"\1" + bytes(6)),
+    "a message on stream 0": (0, MESSAGE, 0, b""),
+    "a PING on a stream": (1, COMMAND, PING, b""),
+    "a used number": (1, FIRST, 1, b"\0\7"),
+    "a frame after the last": (2, MESSAGE, 0, b""),
+    "a stream that is not there": (9, MESSAGE, 0, b""),
+}
+
+
+@pytest.mark.parametrize("what", STRIKES)
+def test_a_small_fault_is_counted(what: str) -> None:
+    """[HUB-13.2] [HUB-14.1]"""
+    desk = Desk(max_strikes=1)
+    client, _ = desk.client(), desk.service()
+    desk.opens(client, 1)
+    desk.opens(client, 2)
+    desk.says(client, 2, LAST)
+    for closed in ([], [("c", 1008)]):
+        desk.says(client, *STRIKES[what])
+        assert desk.to_close() == closed
+    refused = sum(count for what, count in desk.switch.counts.items() if what.endswith("to clients"))
+    assert refused == 2
+
+
+@pytest.mark.parametrize(
+    ("service", "settings"),
+    [(8, {}), (7, {"max_service_streams": 1}), (7, {"held_bytes_in_all": 70})],
+    ids=["not found", "busy", "too much waits"],
+)
+def test_what_is_no_fault_of_the_clients_is_not_counted(service: int, settings: dict[str, int]) -> None:
+    """[HUB-14.1]"""
+    desk = Desk(max_strikes=1, max_cancels=1, **settings)
+    client, slow, _ = desk.client(), desk.client("slow"), desk.service()
+    stream = desk.opens(slow, 1)
+    slow.is_full = True
+    desk.answers("s", stream.hub_id, MESSAGE)
+    desk.deliver()
+    for number in range(1, 20):
+        assert isinstance(desk.first(client, number, service=service), str)
     assert desk.to_close() == []
