@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Final, cast
 
 from framehub.codes import CloseCode, HubError, HubState
+from framehub.hub.board import ENDINGS
 from framehub.hub.headers import HEADER_BYTES, HubFrame, Way, encode, stream_and_state
 from framehub.hub.parties import Client, Stream
 from framehub.hub.settings import HubSettings
@@ -133,8 +134,7 @@ class Hub:
         for client in list(switch.clients):
             _outlet(client).close(CloseCode.GOING_AWAY, "the gateway stops")
         until = self._loop.time() + GOODBYE_SECONDS
-        # Only while stopping, and clients go by themselves: look, do not wire.
-        while switch.clients and self._loop.time() < until:  # noqa: ASYNC110
+        while switch.clients and self._loop.time() < until:  # noqa: ASYNC110 (they go by themselves)
             await asyncio.sleep(0.01)
         for client in list(switch.clients):
             self.left(client, CloseCode.GOING_AWAY, "the gateway stops")
@@ -299,8 +299,11 @@ class Hub:
         tap, hold = self._tap, self.switch.hold
         for client, data, stream in sending:
             try:
-                if stream is not None and (client.is_full or client.held) and not stream.is_cut:
+                waits = client.is_full or client.held
+                if stream is not None and waits and not stream.is_cut:
                     hold(client, data, stream, monotonic())
+                elif waits and stream_and_state(data, client.version)[1] not in ENDINGS:
+                    continue  # of a stream that was killed: what came before it is lost, and no gap is to be
                 elif not client.is_gone and client.owner.send(data) and tap is not None:  # type: ignore[attr-defined]
                     tap.told_client(client, data, stream)
             except Exception:
@@ -318,8 +321,7 @@ class Hub:
             for client in clients[:]:
                 (_outlet(client).pause if is_pause else _outlet(client).resume)("services")
             clients.clear()
-        closing = switch.to_close[:]
-        switch.to_close.clear()
+        closing, switch.to_close[:] = switch.to_close[:], []
         for client, code, reason in closing:
             _outlet(client).close(code, reason)
 
@@ -327,9 +329,8 @@ class Hub:
         changes = self.switch.changes
         if changes:
             for has_come, instance in changes:
-                log.info(
-                    "service %d %r %s", instance.number, instance.name, "came" if has_come else "has gone"
-                )
+                what = "came" if has_come else "has gone"
+                log.info("service %d %r %s", instance.number, instance.name, what)
                 self._outbox.forget(instance.identity)
                 if self._tap is not None:
                     self._tap.changed(instance, has_come=has_come)

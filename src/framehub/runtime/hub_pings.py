@@ -17,9 +17,10 @@ class Pings:
 
     __slots__ = ("_awaited", "_count", "_link")
 
-    def __init__(self, link: bytes) -> None:
+    def __init__(self, link: bytes, *, since: int = 0) -> None:
+        """``since`` is what they are counted from: a link that may open again needs numbers of its own."""
         self._link = link
-        self._count = 0
+        self._count = since
         self._awaited: tuple[deque[tuple[int, int]], ...] = ()  # by direction; made when first used
 
     def exchange(self, direction: int, frame: HubFrame) -> bytes:

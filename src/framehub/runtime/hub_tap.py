@@ -27,9 +27,9 @@ class _Link:
 
     __slots__ = ("pings", "rows")
 
-    def __init__(self, rows: HubRows) -> None:
+    def __init__(self, rows: HubRows, since: int = 0) -> None:
         self.rows = rows
-        self.pings = Pings(rows.link)
+        self.pings = Pings(rows.link, since=since)
 
 
 class HubTap:
@@ -209,9 +209,10 @@ class HubTap:
             while len(self._strangers) >= MOST_STRANGERS:
                 self._closed(next(iter(self._strangers)), "not registered")
             rows = HubRows(service_link(identity), version=version, is_service=True)
-            link = self._services[identity] = _Link(rows)
+            at = _now()
+            link = self._services[identity] = _Link(rows, since=at[0])
             self._strangers[identity] = None
-            self._append_link(rows.opened(_now()))
+            self._append_link(rows.opened(at))
         elif link.rows.version != version:  # it had not shown which it speaks
             link.rows.version = version
         return link

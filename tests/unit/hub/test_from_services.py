@@ -165,6 +165,14 @@ def test_a_later_configuration_replaces_the_registration_and_keeps_the_streams(d
     desk.agree()
 
 
+def test_a_service_may_have_the_number_0(desk: Desk) -> None:
+    client, instance = desk.client(), desk.service(number=0)
+    stream = desk.opens(client, 1, service=0)
+    desk.configure("s", number=0)
+    assert (desk.switch.offered, len(desk.switch.changes)) == ({0: [instance]}, 1)
+    assert not stream.is_over
+
+
 def test_a_service_that_came_back_has_lost_its_streams(desk: Desk) -> None:
     client, _ = desk.client(), desk.service()
     desk.opens(client, 1)

@@ -25,6 +25,7 @@ def test_a_client_that_leaves_takes_its_streams_with_it(desk: Desk) -> None:
     told = [("s", FIRST_ID, "CLIENT_DISCONNECT"), ("s", FIRST_ID + 1, "CLIENT_DISCONNECT")]
     assert desk.take() == ([], told)
     assert desk.switch.clients == {other}
+    assert (client.is_gone, other.is_gone) == (True, False)
     assert list(desk.switch.streams.values()) == [kept]
     desk.agree()
 
@@ -64,6 +65,7 @@ def test_a_silent_client_is_asked_and_then_let_go(desk: Desk) -> None:
     desk.wait(0.25)
     assert [told[:3] for told in desk.to_clients()] == [("c", 0, "PING")]
     desk.wait(19.75)
+    assert desk.to_clients() == []
     assert desk.to_close() == []
     desk.wait(3.0)
     assert desk.to_close() == [("c", 1001)], "once"

@@ -146,6 +146,29 @@ async def test_a_client_too_far_behind_loses_that_stream_only() -> None:
         await caller.end()
 
 
+async def test_of_a_stream_that_is_killed_nothing_comes_after_a_gap() -> None:
+    """[HUB-10.1] What the service sent in one go with the frame that was too much is not sent either."""
+    async with hub_at_work(settings=HubSettings(held_bytes=200_000)) as (hub, listener):
+        service = await RawService(hub).registers()
+        caller = await Caller.open(listener)
+        caller.opens(1)
+        (first,) = await service.hears()
+        sent = 0
+        while not service.frames:
+            for _ in range(30):
+                service.answers(first, sent.to_bytes(4, "big") + bytes(20_000))
+                sent += 1
+            await asyncio.sleep(0)
+        heard: list[int] = []
+        while (frame := await caller.hears()).state is MESSAGE:
+            heard.append(int.from_bytes(frame.body[:4], "big"))
+        assert (frame.state, frame.parameter) == (STREAM_ERROR, HubError.LIMIT)
+        assert heard == list(range(len(heard)))
+        assert 0 < len(heard) < sent
+        service.close()
+        await caller.end()
+
+
 async def test_nothing_is_kept_for_strangers_who_do_not_read() -> None:
     async with hub_at_work(options=SMALL) as (hub, _):
         service = RawService(hub, options=SMALL)

@@ -119,11 +119,26 @@ async def test_pings_have_exchanges_of_their_own() -> None:
             ("in", 1, ping_exchange(client.link, 1)),
             ("out", 2, ping_exchange(client.link, 1)),
         ]
-        first = ping_exchange(service_link(b"s"), 1)
+        ((opened,),) = told(rows, "time_ns", link=service_link(b"s"), kind="link_opened")
+        first = ping_exchange(service_link(b"s"), opened + 1)
         await until(lambda: len(told(rows, "code", exchange=first)) == 2)
         assert told(rows, "direction", "code", "ref", exchange=first) == [("out", 1, 0), ("in", 2, 0)]
         service.close()
         await caller.end()
+
+
+def test_a_service_that_comes_back_has_new_exchanges() -> None:
+    """Its link is the same: it is made of the identity."""
+    tap, rows = tapped()
+    switch = Switch(HubSettings(), now=0.0)
+    for _ in range(3):
+        switch.service_says(b"s", [b"\0\0\0\0\x0f\0\2\0\0\0\0\0\7"], 0.0)
+        instance = switch.instances[b"s"]
+        tap.changed(instance, has_come=True)
+        tap.service_said(b"s", [b"\0\0\0\0\x0e\1same"], None, instance)
+        switch.service_gone(instance, 0.0)
+        tap.changed(instance, has_come=False)
+    assert len(set(told(rows, "exchange", kind="command"))) == 3
 
 
 async def test_a_message_of_several_parts_is_no_frame() -> None:
