@@ -238,6 +238,7 @@ def test_a_frame_larger_than_that_waits_if_nothing_does_before_it() -> None:
 def test_so_much_waits_for_all_services_and_no_more() -> None:
     desk = Desk(held_bytes_in_all=2 * (COST + 10))
     client, _, stream = stuck(desk, bytes(10), bytes(10))
+    assert not stream.is_over
     desk.says(client, 1, MESSAGE)
     desk.deliver()
     assert stream.is_over
