@@ -16,7 +16,7 @@ from framehub.hub import negotiation as hub
 from framehub.mfp.negotiation import SUBPROTOCOLS, choose
 from framehub.mfp.settings import Settings
 from framehub.runtime.link import LinkOwner
-from framehub.runtime.websocket import WebSocketLink
+from framehub.runtime.websocket import JOINED_FRAMES, WebSocketLink
 
 MFP_PATH: Final = "/mfp"
 HUB_PATH: Final = "/hub"
@@ -24,6 +24,8 @@ ANONYMOUS: Final = 0
 """The user who has no token."""
 HUB_MESSAGE_BYTES: Final = 1024 * 1024
 HUB_PATIENCE: Final = 30.0
+HUB_JOINED: Final = 64
+"""Others have made them: there is nothing for the client to begin with while we do."""
 
 
 class Refused(Exception):
@@ -53,6 +55,8 @@ class Entrance(Protocol):
     """Of one message; what is larger is refused unread (1009)."""
     patience: float
     """Seconds for a message that has begun to come."""
+    joined: int
+    """Small messages that are written at once, at most."""
 
     def agree(self, offered: Sequence[str], request: WSUpgradeRequest) -> Agreed:
         """Agree with a client on what to speak; ``offered`` are its sub-protocols, those of tokens left out.
@@ -75,6 +79,7 @@ class MfpEntrance:
     def __init__(self, settings: Settings, own: OwnMfp) -> None:
         self.max_bytes = settings.max_frame_bytes
         self.patience = settings.progress_timeout
+        self.joined = JOINED_FRAMES
         self._settings = settings
         self._own = own
         self._agreed: dict[str | None, Settings] = {None: settings}  # made once: connections share them
@@ -104,6 +109,7 @@ class HubEntrance:
     ) -> None:
         self.max_bytes = max_bytes
         self.patience = patience
+        self.joined = HUB_JOINED
         self._own = own
 
     def agree(self, offered: Sequence[str], request: WSUpgradeRequest) -> Agreed:

@@ -139,7 +139,13 @@ class WebSocketServer:
             self._doorkeeper.came_in(link, entry)
             return agreed.own(link, entry.user)
 
-        link = WebSocketLink(own, max_bytes=entrance.max_bytes, listening=True, patience=entrance.patience)
+        link = WebSocketLink(
+            own,
+            max_bytes=entrance.max_bytes,
+            listening=True,
+            patience=entrance.patience,
+            joined=entrance.joined,
+        )
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
 
     def _entrance(self, request: WSUpgradeRequest) -> Entrance:

@@ -53,13 +53,15 @@ class WebSocketLink(Behind, WSListener):
         max_bytes: int,
         listening: bool,
         patience: float,
+        joined: int = JOINED_FRAMES,
     ) -> None:
+        """``joined`` is how many small frames are written at once, at most."""
         super().__init__()
         self._own: Callable[[WebSocketLink], LinkOwner] | None = own
         self._max_bytes = max_bytes
         self._listening = listening
         self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
-        self._joined_pieces = 2 * JOINED_FRAMES if listening else JOINED_FRAMES
+        self._joined_pieces = 2 * joined if listening else joined
         self._owner: LinkOwner | None = None
         self._transport: WSTransport | None = None
         self._fragments: list[bytes] = []

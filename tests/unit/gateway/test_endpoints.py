@@ -40,6 +40,7 @@ async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
 
 
 async def test_the_app_comes_first_then_functions_then_services(gateway: Gateway) -> None:
+    """[HUB-15.1]"""
     worker = Worker(threads=1, drain=1)
 
     @worker.function(name="stock.price")

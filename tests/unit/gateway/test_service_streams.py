@@ -48,6 +48,7 @@ async def without_end(out: OutStream) -> None:
 
 
 async def test_a_stream_goes_both_ways(gateway: Gateway, service: RawService) -> None:
+    """[HUB-15.6] [HUB-15.7]"""
     back = Back()
     async with connect(gateway.url, endpoints=back.endpoints) as peer:
         async with peer.stream("far.calc.add", {"a": 1}) as out:
@@ -71,6 +72,7 @@ async def test_a_stream_goes_both_ways(gateway: Gateway, service: RawService) ->
 
 
 async def test_a_last_frame_with_data_is_the_last(gateway: Gateway, service: RawService) -> None:
+    """[HUB-15.6]"""
     back = Back()
     async with connect(gateway.url, endpoints=back.endpoints) as peer:
         async with peer.stream("far.calc.add") as out:
@@ -84,6 +86,7 @@ async def test_a_last_frame_with_data_is_the_last(gateway: Gateway, service: Raw
 
 
 async def test_an_error_is_the_last_frame(gateway: Gateway, hub: Hub, service: RawService) -> None:
+    """[HUB-15.7]"""
     back = Back()
     async with connect(gateway.url, endpoints=back.endpoints) as peer:
         out = await peer.stream("far.calc.add").__aenter__()
@@ -117,6 +120,7 @@ async def test_too_much_in_one_frame_ends_the_stream(gateway: Gateway, hub: Hub,
 async def test_a_client_that_aborts_closes_the_stream(
     gateway: Gateway, hub: Hub, service: RawService
 ) -> None:
+    """[HUB-15.5]"""
     back = Back()
     async with connect(gateway.url, endpoints=back.endpoints) as peer:
         out = await peer.stream("far.calc.add").__aenter__()
@@ -154,6 +158,7 @@ async def test_a_client_that_goes_in_the_middle_is_told(gateway: Gateway, servic
 async def test_a_client_behind_with_reading_holds_up_its_service_not_us(
     gateway: Gateway, hub: Hub, service: RawService
 ) -> None:
+    """[HUB-15.8]"""
     gate = asyncio.Event()
     got: list[bytes] = []
     slow = Endpoints()
@@ -179,6 +184,7 @@ async def test_a_client_behind_with_reading_holds_up_its_service_not_us(
 
 
 async def test_a_service_behind_with_reading_holds_up_its_client(tmp_path: Path) -> None:
+    """[HUB-15.8]"""
     settings = GatewaySettings(
         listen=FREE,
         services=FREE,

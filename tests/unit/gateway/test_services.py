@@ -28,6 +28,7 @@ async def asked(service: RawService) -> HubFrame:
 
 
 async def test_a_request_is_a_stream_of_one_question(peer: Peer, service: RawService, tmp_path: Path) -> None:
+    """[HUB-15.2] [HUB-15.3]"""
     asking = asyncio.ensure_future(peer.request("far.calc.add", {"a": 1}))
     first = await asked(service)
     assert (first.parameter, first.body, first.number) == (1, b'{"a":1}', 0)
@@ -36,6 +37,7 @@ async def test_a_request_is_a_stream_of_one_question(peer: Peer, service: RawSer
 
 
 async def test_several_bodies_are_a_list_and_bytes_are_a_file(peer: Peer, service: RawService) -> None:
+    """[HUB-15.2] [HUB-15.3]"""
     asking = asyncio.ensure_future(peer.request("far.calc.sub.tract"))
     first = await asked(service)
     assert (first.parameter, first.body) == (2, b"null")
@@ -64,11 +66,13 @@ async def test_function_0_is_the_interface(peer: Peer, service: RawService) -> N
     ],
 )
 async def test_what_no_service_offers_is_unknown(peer: Peer, endpoint: str) -> None:
+    """[HUB-15.1]"""
     with pytest.raises(EndpointError, match="unknown_endpoint"):
         await peer.request(endpoint)
 
 
 async def test_only_services_that_say_their_name_can_be_found(hub: Hub, service: RawService) -> None:
+    """[HUB-15.1]"""
     unnamed = await RawService(hub).registers(8)
     calls = ServiceCalls(hub)
     assert calls.names == ["far.calc.add", "far.calc.sub.tract"]
@@ -84,6 +88,7 @@ async def test_only_services_that_say_their_name_can_be_found(hub: Hub, service:
 async def test_a_service_that_fails_is_an_error(
     peer: Peer, service: RawService, state: HubState, parameter: int, code: str
 ) -> None:
+    """[HUB-15.4]"""
     asking = asyncio.ensure_future(peer.request("far.calc.add"))
     first = await asked(service)
     service.says(HubFrame(first.stream, state, parameter, b"" if parameter else b"no"))
@@ -109,6 +114,7 @@ async def test_what_is_refused_costs_no_more_than_that(hub: Hub, peer: Peer, ser
 
 
 async def test_too_much_for_one_frame_is_refused(peer: Peer, service: RawService) -> None:
+    """[HUB-15.4]"""
     with pytest.raises(EndpointError, match=r"limit: 100002 bytes .* the limit is 99992: send them as a"):
         await peer.request("far.calc.add", "x" * 100_000)
     assert service.frames == []
@@ -129,6 +135,7 @@ async def test_an_answer_without_end_is_given_up(
 
 
 async def test_a_caller_that_gives_up_is_told_to_the_service(peer: Peer, service: RawService) -> None:
+    """[HUB-15.5]"""
     with pytest.raises(RequestTimeout):
         await peer.request("far.calc.add", timeout=0.1)
     first, _, closed = await service.hears(3)
@@ -143,6 +150,7 @@ async def test_a_caller_that_gives_up_is_told_to_the_service(peer: Peer, service
 async def test_a_caller_that_goes_is_told_to_the_service(
     gateway: Gateway, hub: Hub, service: RawService
 ) -> None:
+    """[HUB-15.5]"""
     async with connect(gateway.url) as peer:
         asking = asyncio.ensure_future(peer.request("far.calc.add"))
         first = await asked(service)
@@ -157,6 +165,7 @@ async def test_a_caller_that_goes_is_told_to_the_service(
 
 
 async def test_a_message_is_passed_on_and_its_answer_dropped(peer: Peer, service: RawService) -> None:
+    """[HUB-15.2]"""
     await peer.send("far.calc.add", [1, 2])
     first = await asked(service)
     assert first.body == b"[1,2]"
@@ -183,6 +192,7 @@ async def test_a_client_inside_answers_pings_and_is_known_by_its_user(
 async def test_a_client_the_hub_sends_away_is_sent_away_altogether(
     hub: Hub, peer: Peer, service: RawService
 ) -> None:
+    """[HUB-15.8]"""
     asking = asyncio.ensure_future(peer.request("far.calc.add"))
     await asked(service)
     (client,) = hub.switch.clients
@@ -213,6 +223,7 @@ async def test_a_client_inside_that_is_paused_waits(hub: Hub, peer: Peer, servic
 async def test_the_story_is_one_by_its_parent(
     gateway: Gateway, peer: Peer, service: RawService, tmp_path: Path
 ) -> None:
+    """[HUB-15.9]"""
     asking = asyncio.ensure_future(peer.request("far.calc.add"))
     service.answers(await asked(service), b"1", LAST)
     await asking

@@ -191,7 +191,7 @@ async def test_an_address_that_is_taken_is_refused() -> None:
 async def test_a_failure_of_ours_ends_one_stream_and_the_connection_stays(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Something of ours fails for frames that say so: nobody else notices."""
+    """[HUB-10.7] Something of ours fails for frames that say so: nobody else notices."""
     async with hub_at_work() as (hub, listener):
         service = await RawService(hub).registers()
         caller = await Caller.open(listener)

@@ -37,6 +37,7 @@ async def test_what_a_service_does_not_take_waits_and_goes_out_in_order() -> Non
 
 
 async def test_a_client_is_not_read_while_much_of_its_own_waits() -> None:
+    """[HUB-12.4]"""
     async with hub_at_work(options=SMALL, settings=PATIENT) as (hub, listener):
         service = await RawService(hub, options=SMALL).registers()
         caller = await Caller.open(listener)
