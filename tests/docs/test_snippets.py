@@ -19,7 +19,16 @@ ROOT = Path(__file__).parents[2]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
 HERE = "127.0.0.1:"
 OPTIONS = ("--listen", "--services", "--clients", "--workers")
-ANY_PORTS = ("--services", "127.0.0.1:0", "--clients", "127.0.0.1:0", "--workers", "127.0.0.1:0")
+ANY_PORTS = (
+    "--services",
+    "127.0.0.1:0",
+    "--clients",
+    "127.0.0.1:0",
+    "--workers",
+    "127.0.0.1:0",
+    "--admin",
+    "off",
+)
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

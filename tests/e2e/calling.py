@@ -126,7 +126,7 @@ class Hub:
 
     def gateway(self, *args: str) -> Places:
         ports = (word for one in ("listen", "services", "clients", "workers") for word in (f"--{one}", FREE))
-        return Places(read_line(self.start("serve", *ports, *args)))
+        return Places(read_line(self.start("serve", *ports, "--admin", "off", *args)))
 
     def worker(self, address: str, *args: str) -> tuple["subprocess.Popen[str]", Places]:
         process = self.start("worker", "jobs:worker", "--connect", address, *args)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -19,7 +20,7 @@ Cli: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 Serve: TypeAlias = Callable[..., tuple["subprocess.Popen[str]", str]]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
 FREE = "127.0.0.1:0"
-PORTS = ("--listen", FREE, "--services", FREE, "--clients", FREE, "--workers", FREE)
+PORTS = ("--listen", FREE, "--services", FREE, "--clients", FREE, "--workers", FREE, "--admin", "off")
 ENV = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
 
 
@@ -49,6 +50,14 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         yield start
 
 
+_lines: WeakKeyDictionary["subprocess.Popen[str]", str] = WeakKeyDictionary()
+
+
+def serving_line(process: "subprocess.Popen[str]") -> str:
+    """What a gateway said when it was ready."""
+    return _lines[process]
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[Serve]:
     """The same, for gateways that several tests share."""
@@ -67,6 +76,7 @@ def serving(folder: Path) -> Iterator[Serve]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("ready "), process.communicate()
+        _lines[process] = line
         return process, line.split("mfp=")[1].split()[0]
 
     try:

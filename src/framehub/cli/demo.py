@@ -26,7 +26,13 @@ from rich.table import Table
 from framehub.errors import FramehubError
 from framehub.gateway.function_traffic import drive_functions
 from framehub.gateway.service_traffic import drive_services
-from framehub.gateway.settings import DEFAULT_CLIENTS, DEFAULT_LISTEN, DEFAULT_SERVICES, DEFAULT_WORKERS
+from framehub.gateway.settings import (
+    DEFAULT_ADMIN,
+    DEFAULT_CLIENTS,
+    DEFAULT_LISTEN,
+    DEFAULT_SERVICES,
+    DEFAULT_WORKERS,
+)
 from framehub.gateway.traffic import drive
 
 MARKER = ".framehub-demo"
@@ -38,6 +44,7 @@ PORTS = {
     "services": DEFAULT_SERVICES,
     "clients": DEFAULT_CLIENTS,
     "workers": DEFAULT_WORKERS,
+    "admin": DEFAULT_ADMIN,
 }
 ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"

@@ -15,6 +15,7 @@ from framehub.errors import FramehubError
 from framehub.gateway.config import load
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import (
+    DEFAULT_ADMIN,
     DEFAULT_CLIENTS,
     DEFAULT_LISTEN,
     DEFAULT_SERVICES,
@@ -33,6 +34,8 @@ PLACES = {
     },
     "journal": ("journal", "directory"),
     "node": ("journal", "node"),
+    "admin": ("admin", "listen"),
+    "admin_tokens": ("admin", "tokens"),
     "request_timeout": ("mfp", "request_timeout"),
 }
 """Where the setting of each option stands in a file."""
@@ -60,6 +63,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--workers", default=DEFAULT_WORKERS, show_default=True, metavar="HOST:PORT",
     help="Where workers offer functions; off: no remote functions.",
 )  # fmt: skip
+@click.option(
+    "--admin", default=DEFAULT_ADMIN, show_default=True, metavar="HOST:PORT",
+    help="Health, metrics and state over HTTP; off: none.",
+)  # fmt: skip
+@click.option("--admin-tokens", type=_FILE, metavar="FILE", help="Show them only to who has a token of FILE.")
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), default=Path("journal"),
               show_default=True, metavar="DIR", help="Where every frame is recorded.")  # fmt: skip
 @click.option("--no-journal", is_flag=True, help="Record nothing.")

@@ -6,7 +6,7 @@ The first that has a value wins. A setting stands in a table, ``[mfp] request_ti
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final, get_type_hints
 from framehub.errors import ConfigError
 from framehub.gateway.config_values import Unfit, from_text, from_toml
 from framehub.gateway.recording import RecordingSettings
-from framehub.gateway.settings import GatewaySettings
+from framehub.gateway.settings import AdminSettings, GatewaySettings
 from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
@@ -31,6 +31,7 @@ _PARTS: Final[dict[str, tuple[str, type[Any]]]] = {
     "mfp": ("mfp", Settings),
     "hub": ("hub", HubSettings),
     "rpc": ("rpc", ProxySettings),
+    "admin": ("admin", AdminSettings),
 }
 """Tables that are a value of their own: the field of ``GatewaySettings`` that has it, and its class."""
 _ELSEWHERE: Final = {"journal": ("journal", "directory"), "node": ("journal", "node")}
@@ -194,23 +195,27 @@ def _made(found: dict[Key, tuple[Any, str]], problems: list[str]) -> GatewaySett
     parts: dict[str, Any] = {}
     for table, (field, owner) in _PARTS.items():
         values = {key.field: value for key, (value, _) in found.items() if key.owner is owner}
-        sound = {}
-        for name, value in values.items():
-            try:
-                owner(**{name: value})
-                sound[name] = value
-            except ConfigError as exc:
-                problems.append(_blame(found, table, str(exc), name))
         try:
-            parts[field] = owner(**sound)
+            parts[field] = owner(**values)
         except ConfigError as exc:
-            problems.append(_blame(found, table, str(exc)))
+            # It names the first that is wrong; each by itself may be wrong too.
+            alone = [_blame(found, table, text, name) for name, text in _unsound(owner, values)]
+            problems += alone or [_blame(found, table, str(exc))]
     outer = {key.field: value for key, (value, _) in found.items() if key.owner is GatewaySettings}
     try:
         return GatewaySettings(**outer, **parts)
     except ConfigError as exc:
         problems.append(_blame(found, _GATEWAY, str(exc)))
         return None
+
+
+def _unsound(owner: type[Any], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Values that cannot be, whatever the others are, and why."""
+    for name, value in values.items():
+        try:
+            owner(**{name: value})
+        except ConfigError as exc:
+            yield name, str(exc)
 
 
 def _blame(found: dict[Key, tuple[Any, str]], table: str, text: str, name: str | None = None) -> str:

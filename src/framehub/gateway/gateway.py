@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from framehub.errors import FramehubError, JournalError
+from framehub.errors import ConfigError, FramehubError, JournalError
+from framehub.gateway.admin import Admin
 from framehub.gateway.app import load_app
 from framehub.gateway.endpoints import GatewayEndpoints
 from framehub.gateway.functions import FunctionCalls
 from framehub.gateway.retention import Retention
 from framehub.gateway.services import ServiceCalls
-from framehub.gateway.settings import GatewaySettings, split_address
+from framehub.gateway.settings import AdminSettings, GatewaySettings, split_address
 from framehub.journal.open_links import OpenLinks
 from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
@@ -47,6 +48,9 @@ class Gateway:
         self._functions: RpcProxy | None = None
         self._hub: Hub | None = None
         self._retention: Retention | None = None
+        self._admin: Admin | None = None
+        self.is_up = False
+        """Whether everything has started."""
 
     async def start(self) -> None:
         """Open the journal, then the sockets of remote functions and of the hub, then the listener.
@@ -56,29 +60,7 @@ class Gateway:
         """
         settings = self.settings
         endpoints = load_app(settings.app) if settings.app else Endpoints()
-        loop = asyncio.get_running_loop()
-
-        def soon(call: Callable[..., None], *args: object) -> None:
-            loop.call_soon_threadsafe(call, *args)
-
-        tap: Tap | None = None
-        if settings.journal is not None:
-            self._writer = JournalWriter(
-                settings.journal,
-                node=settings.node,
-                settings=settings.recording.writer(max(settings.mfp.max_frame_bytes, LARGEST_RECORDED)),
-                on_room=lambda: soon(self._resume),
-                on_failure=lambda error: soon(self._fail, error),
-            )
-            self._links = OpenLinks(self._writer.node.directory)
-            if settings.recording.record:
-                reducer = Reducer(settings.recording.record)
-                tap = ReducedTap(self._writer, reducer, on_full=self._pause, links=self._links)
-            else:
-                tap = Tap(self._writer, on_full=self._pause, links=self._links)
-            self._retention = Retention(self._writer.node.directory, settings.recording)
-            for damage in (*self._writer.recovery.cut, *self._writer.recovery.damages):
-                log.warning("journal: %s", damage)
+        tap = self._open_journal(settings.journal) if settings.journal is not None else None
         try:
             if settings.clients is not None and settings.workers is not None:
                 self._functions = self._proxy(settings.clients, settings.workers, tap)
@@ -92,14 +74,62 @@ class Gateway:
             await self._listener.start()
             if self._retention:
                 self._retention.start()
+            await self._start_admin()
+            self.is_up = True
         except BaseException:
-            if self._functions and self._functions.is_up:
-                self._functions.close()
-            if self._hub:
-                await self._hub.close()
-            if self._writer:
-                self._writer.close(seal=False)
+            await self._give_up()
             raise
+
+    def _open_journal(self, directory: Path) -> Tap:
+        settings = self.settings
+        loop = asyncio.get_running_loop()
+
+        def soon(call: Callable[..., None], *args: object) -> None:
+            loop.call_soon_threadsafe(call, *args)
+
+        writer = self._writer = JournalWriter(
+            directory,
+            node=settings.node,
+            settings=settings.recording.writer(max(settings.mfp.max_frame_bytes, LARGEST_RECORDED)),
+            on_room=lambda: soon(self._resume),
+            on_failure=lambda error: soon(self._fail, error),
+        )
+        self._links = OpenLinks(writer.node.directory)
+        self._retention = Retention(writer.node.directory, settings.recording)
+        for damage in (*writer.recovery.cut, *writer.recovery.damages):
+            log.warning("journal: %s", damage)
+        if settings.recording.record:
+            reducer = Reducer(settings.recording.record)
+            return ReducedTap(writer, reducer, on_full=self._pause, links=self._links)
+        return Tap(writer, on_full=self._pause, links=self._links)
+
+    async def _give_up(self) -> None:
+        """Let go of what had started."""
+        if self._listener:
+            await self._listener.close(drain=0)
+        if self._retention:
+            await self._retention.close()
+        if self._functions and self._functions.is_up:
+            self._functions.close()
+        if self._hub:
+            await self._hub.close()
+        if self._writer:
+            self._writer.close(seal=False)
+
+    async def _start_admin(self) -> None:
+        told = self.settings.admin
+        if told.listen is None:
+            return
+        admin = Admin(self, told)
+        try:
+            await admin.start()
+        except ConfigError as exc:
+            # A second gateway on this machine should not fail for a port that nobody asked for.
+            if told != AdminSettings():
+                raise
+            log.warning("%s: there is no admin port; choose one with --admin, or --admin off", exc)
+        else:
+            self._admin = admin
 
     def _proxy(self, clients: str, workers: str, tap: Tap | None) -> RpcProxy:
         settings = self.settings
@@ -141,6 +171,7 @@ class Gateway:
             tokens=settings.tokens,
             allow_anonymous=settings.allow_anonymous,
             hub=self._hub.entrance if self._hub else None,
+            is_full=lambda: self.buffered_bytes > settings.max_buffered_bytes,
         )
 
     @property
@@ -154,7 +185,8 @@ class Gateway:
         if self._functions:
             proxy = self._functions
             functions = f" clients={proxy.clients_address} workers={proxy.workers_address}"
-        return f"ready mfp={self._listener.url}{hub}{functions} {recording or 'journal=off'}"
+        admin = f" admin={self._admin.url}" if self._admin else ""
+        return f"ready mfp={self._listener.url}{hub}{functions}{admin} {recording or 'journal=off'}"
 
     @property
     def url(self) -> str:
@@ -166,6 +198,38 @@ class Gateway:
     def pending(self) -> int:
         """How much is under way with all clients."""
         return sum(part.pending for part in (self._listener, self._hub, self._functions) if part)
+
+    @property
+    def buffered_bytes(self) -> int:
+        """What waits in the hub, the proxy and the journal; cheap to ask."""
+        hub = self._hub.switch.held_bytes if self._hub and self._hub.is_up else 0
+        functions = self._functions.machine.held_bytes if self._functions and self._functions.is_up else 0
+        return hub + functions + (self._writer.backlog if self._writer else 0)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was asked to end."""
+        return self._stopping.is_set()
+
+    @property
+    def listener(self) -> Listener | None:
+        """The WebSocket listener, once it is there."""
+        return self._listener
+
+    @property
+    def writer(self) -> JournalWriter | None:
+        """The journal's, where there is one."""
+        return self._writer
+
+    @property
+    def retention(self) -> Retention | None:
+        """What removes old rows, where there is a journal."""
+        return self._retention
+
+    @property
+    def admin_url(self) -> str | None:
+        """Where the admin port is, where there is one."""
+        return self._admin.url if self._admin else None
 
     @property
     def functions(self) -> RpcProxy | None:
@@ -187,6 +251,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Let what runs finish, say goodbye, make the journal durable and seal it."""
+        self._stopping.set()
         drain = 0 if self.failure else self.settings.drain
         until = asyncio.get_running_loop().time() + drain
         behind = [part for part in (self._hub, self._functions) if part]
@@ -212,6 +277,8 @@ class Gateway:
                 self.failure = self.failure or exc
             for unsealed in self._writer.sealer.errors:
                 log.warning("journal: not sealed, still readable as blocks: %s", unsealed)
+        if self._admin:
+            await self._admin.close()
 
     async def __aenter__(self) -> "Gateway":
         await self.start()
@@ -233,7 +300,11 @@ class Gateway:
                 part.resume()
 
     def _fail(self, error: JournalError) -> None:
-        """The journal cannot be written: nothing may go on unrecorded."""
+        """The journal cannot be written: nothing may go on unrecorded, unless that was said."""
+        if self.settings.recording.on_failure == "continue":
+            log.critical("%s; going on, and NOTHING is recorded from here on", error)
+            self._resume()
+            return
         log.critical("%s; stopping", error)
         self.failure = error
         self.stop()

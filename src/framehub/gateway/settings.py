@@ -14,6 +14,27 @@ DEFAULT_LISTEN = "127.0.0.1:7400"
 DEFAULT_SERVICES = "127.0.0.1:7401"
 DEFAULT_CLIENTS = "127.0.0.1:7402"
 DEFAULT_WORKERS = "127.0.0.1:7403"
+DEFAULT_ADMIN = "127.0.0.1:7404"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminSettings:
+    """The admin port. Checked when made; ``ConfigError`` names what is wrong."""
+
+    listen: str | None = DEFAULT_ADMIN
+    """HOST:PORT of health, metrics and state over HTTP; None: there is no such port."""
+    tokens: Path | None = None
+    """File with the tokens of those who may see metrics and state; None: anybody on this machine may."""
+
+    def __post_init__(self) -> None:
+        if self.listen is None:
+            return
+        host, _ = split_address(self.listen)
+        if self.tokens is None and not is_loopback(host):
+            raise ConfigError(
+                f"listen = {self.listen}: anybody who reaches this address could look on. Listen on"
+                " 127.0.0.1, or give the tokens of those who may (--admin-tokens)"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +61,8 @@ class GatewaySettings:
     """File with the tokens of those who may connect to the WebSocket listener; None: anybody may."""
     allow_anonymous: bool = False
     """Let anybody connect: from other machines, and without a token."""
+    max_buffered_bytes: int = 256 << 20
+    """Bytes that may wait in the hub, the proxy and the journal; beyond it nobody new may come (HTTP 503)."""
     drain: float = 10.0
     """Seconds that running requests have to finish when the gateway stops."""
     curve_key: Path | None = None
@@ -56,6 +79,8 @@ class GatewaySettings:
     """Limits and times of remote functions."""
     mfp: Settings = field(default_factory=Settings)
     """Limits and times of each MFP connection."""
+    admin: AdminSettings = field(default_factory=lambda: AdminSettings(listen=None))
+    """The admin port; a gateway made in code has none unless it is asked for."""
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     """How the journal is written."""
 
@@ -75,6 +100,8 @@ class GatewaySettings:
         ):
             if address is not None:
                 self._check_zeromq(name, address, keys)
+        if self.max_buffered_bytes < 1:
+            raise ConfigError(f"max_buffered_bytes must be above zero, not {self.max_buffered_bytes!r}")
         if self.drain < 0:
             raise ConfigError(f"drain must not be below zero, not {self.drain!r}")
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,9 +46,14 @@ class Listener:
         tokens: Path | None = None,
         allow_anonymous: bool = False,
         hub: HubEntrance | None = None,
+        is_full: Callable[[], bool] = lambda: False,
     ) -> None:
         self.peers: set[Peer] = set()
         """Who is connected now."""
+        self.opened = 0
+        """Connections that were ever open."""
+        self._exchanges = 0
+        """Of those that are gone."""
         self._leaving: set[Peer] = set()
         """Who is gone, while handlers still read what it streamed."""
         self._address = parse(url)
@@ -66,6 +72,7 @@ class Listener:
                 doorkeeper=Doorkeeper(tokens, allow_anonymous=allow_anonymous),
                 origins=origins,
                 ssl=ssl,
+                is_full=is_full,
             )
         elif names := [name for name, it in (("origins", origins), ("tokens", tokens), ("hub", hub)) if it]:
             raise ConfigError(f"{names[0]}= goes with ws:// and wss://, not with {self._address.place}")
@@ -159,6 +166,7 @@ class Listener:
         tap = self._tap.link(link_id, user=user) if self._tap else None
         peer = Peer(settings, link, self._endpoints, link_id=link_id, tap=tap, user=user, checksum=checksum)
         self.peers.add(peer)
+        self.opened += 1
         peer.closed.add_done_callback(partial(self._left, peer))
         if self._paused:
             peer.pause_reading()
@@ -169,7 +177,19 @@ class Listener:
         """How much is under way with all peers, those that left while it ran included."""
         return sum(peer.pending for peer in self.peers | self._leaving)
 
+    @property
+    def exchanges(self) -> int:
+        """Conversations so far, with all peers."""
+        return self._exchanges + sum(peer.exchanges for peer in self.peers)
+
+    @property
+    def refused(self) -> Counter[int]:
+        """Upgrades that were refused, by the HTTP status."""
+        return self._server.refused if isinstance(self._server, WebSocketServer) else Counter()
+
     def _left(self, peer: Peer, _closed: object) -> None:
+        if peer in self.peers:
+            self._exchanges += peer.exchanges
         self.peers.discard(peer)
         self._leaving = {gone for gone in (*self._leaving, peer) if gone.pending}
 

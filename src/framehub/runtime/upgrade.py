@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
+from framehub.runtime.pages import Pages, as_response
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
 from framehub.runtime.websocket import WebSocketLink, quiet
@@ -27,6 +29,8 @@ from framehub.runtime.websocket import WebSocketLink, quiet
 log = logging.getLogger("framehub.upgrade")
 
 MOST_HEADERS: Final = 64
+LEAST_BYTES: Final = 1_024
+"""Of a message, where there is no path for WebSockets."""
 READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
@@ -46,12 +50,19 @@ class WebSocketServer:
         doorkeeper: Doorkeeper | None = None,
         origins: Iterable[str] = (),
         ssl: SSLContext | None = None,
+        pages: Pages | None = None,
+        is_full: Callable[[], bool] = lambda: False,
     ) -> None:
+        """``pages`` answer what is no upgrade; while ``is_full``, nobody comes in."""
         self.port = address.port
+        self.refused: Counter[int] = Counter()
+        """Requests that were refused, by the HTTP status."""
+        self._pages = pages
+        self._is_full = is_full
         self._address = address
         self._entrances = dict(entrances)
         self._doorkeeper = doorkeeper or Doorkeeper()
-        self._max_bytes = max(entrance.max_bytes for entrance in entrances.values())
+        self._max_bytes = max((entrance.max_bytes for entrance in entrances.values()), default=LEAST_BYTES)
         self._origins = frozenset(origins)
         self._ssl = ssl
         self._stopping = False
@@ -122,6 +133,10 @@ class WebSocketServer:
 
     def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one upgrade, before anything is made for it."""
+        if self._pages is not None and "Upgrade" not in request.headers:
+            arrival.is_refused = True  # it is told what it asked for, and never open
+            page = self._pages.answer(request, arrival.address)
+            return WSUpgradeResponseWithListener(as_response(page), None)
         try:
             entrance = self._entrance(request)
             token, offered = bearer.read(request)
@@ -160,6 +175,8 @@ class WebSocketServer:
             raise Refused(HTTPStatus.BAD_REQUEST, "no query string is accepted")
         if self._stopping:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "stopping")
+        if self._is_full():
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "too much is waiting", {"Retry-After": "1"})
         origin = request.headers.get("Origin")
         if origin is not None and origin not in self._origins | self._own_origins:
             raise Refused(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
@@ -174,6 +191,7 @@ class WebSocketServer:
 
     def _refuse(self, arrival: Arrival, refused: Refused) -> WSUpgradeResponseWithListener:
         arrival.is_refused = True
+        self.refused[refused.status.value] += 1
         self._quiet.count(f"refused with HTTP {refused.status.value}")
         response = WSUpgradeResponse.create_error_response(
             refused.status, f"{refused.text}\n".encode(), refused.headers

@@ -145,6 +145,11 @@ class Wire:
             self._waiting.forget(id_)
             self._connection.forget(id_)
 
+    @property
+    def exchanges(self) -> int:
+        """Conversations on this connection so far."""
+        return self._outbox.exchanges
+
     # --- inside ----------------------------------------------------------------------------------------
 
     def exchange_name(self, exchange: int) -> bytes:

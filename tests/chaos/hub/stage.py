@@ -71,6 +71,7 @@ class Stage:
     def start_hub(self) -> None:
         """At the addresses it had before; the dead hold no port."""
         command = [str(Path(sys.executable).with_name("framehub")), "serve", "--clients=off", "--workers=off"]
+        command.append("--admin=off")
         command += [f"--{side}={address}" for side, address in self._addresses.items()]
         self.hub = self._start(*command, "--journal", str(self.folder / "journal"))
         assert self.hub.stdout is not None

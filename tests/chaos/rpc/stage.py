@@ -83,6 +83,8 @@ class Stage:
             FREE,
             "--services",
             "off",
+            "--admin",
+            "off",
             *options,
         ]
         self.proxy = self._start(*command, "--journal", str(self.folder / "journal"))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from framehub.gateway.config import DEFAULT, KEYS, MOST_BYTES, ConfigProblems, load
-from framehub.gateway.settings import GatewaySettings
+from framehub.gateway.settings import AdminSettings, GatewaySettings
 
 
 def written(folder: Path, text: str) -> Path:
@@ -20,7 +20,7 @@ def problems(folder: Path, text: str = "", environment: dict[str, str] | None = 
 
 def test_nothing_said_is_the_defaults() -> None:
     found = load()
-    assert found.settings == GatewaySettings()
+    assert found.settings == GatewaySettings(admin=AdminSettings())
     assert {one.source for one in found.values} == {DEFAULT}
     assert len(found.values) == len(KEYS)
 
@@ -88,7 +88,7 @@ def test_every_mistake_is_named_with_what_may_be_meant(tmp_path: Path) -> None:
     }
     assert problems(tmp_path, text, environment) == [
         "f.toml: listen stands outside a table; it belongs in [gateway]",
-        "f.toml: sizes stands outside a table; there are [gateway], [journal], [mfp], [hub], [rpc]",
+        "f.toml: sizes stands outside a table; there are [gateway], [journal], [mfp], [hub], [rpc], [admin]",
         "f.toml: [gatway] is no table; did you mean [gateway]?",
         "f.toml: [mfp] request_timout is no setting; did you mean request_timeout?",
         "f.toml: [mfp] max_opens is no setting; it belongs in [hub]",
@@ -143,3 +143,10 @@ def test_what_is_recorded_is_a_table_of_its_own(tmp_path: Path) -> None:
     assert problem.startswith("f.toml: [journal] record = {'chat': 'tail'}: want a table of names and")
     (problem,) = problems(tmp_path, "[journal]\nkeep_days = 0\n")
     assert problem == "f.toml: [journal] keep_days must be above zero, not 0.0"
+
+
+def test_values_that_need_each_other_are_looked_at_together(tmp_path: Path) -> None:
+    found = load(written(tmp_path, '[admin]\nlisten = "0.0.0.0:1"\ntokens = "t"'))
+    assert found.settings.admin == AdminSettings(listen="0.0.0.0:1", tokens=Path("t"))
+    (problem,) = problems(tmp_path, '[admin]\nlisten = "0.0.0.0:1"')
+    assert problem.startswith("f.toml: [admin] listen = 0.0.0.0:1: anybody who reaches")

@@ -1,0 +1,120 @@
+"""A gateway's state as metrics for Prometheus, made when they are asked for."""
+
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from framehub.gateway import state
+
+if TYPE_CHECKING:
+    from framehub.gateway.gateway import Gateway
+
+
+class Metrics(Collector):
+    """``text`` is what a scrape gets."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def text(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> list[Metric]:
+        """Nothing: what there is depends on the gateway."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Everything there is now."""
+        gateway = self._gateway
+        told = GaugeMetricFamily("framehub_info", "What runs here.", labels=["version", "node"])
+        told.add_metric([version("framehub"), gateway.writer.node.name if gateway.writer else ""], 1)
+        yield told
+        yield _gauge("ready", "Whether new work should come here.", state.readiness(gateway).ready)
+        yield _gauge("pending", "Requests, streams and queries under way.", gateway.pending)
+        yield _gauge(
+            "buffered_bytes", "What waits in the hub, the proxy and the journal.", gateway.buffered_bytes
+        )
+        yield from _connections(state.connections(gateway))
+        yield from _hub(state.services(gateway))
+        yield from _functions(state.functions(gateway))
+        yield from _journal(state.journal(gateway))
+
+
+def _connections(told: dict[str, Any]) -> Iterator[Metric]:
+    yield _gauge("mfp_connections", "MFP connections that are open.", told["mfp_open"])
+    yield _counter("mfp_connections_opened", "MFP connections so far.", told["mfp_opened"])
+    yield _counter("mfp_exchanges", "Messages, requests, streams and pings so far.", told["mfp_exchanges"])
+    yield _gauge("hub_connections", "Clients of the hub that are connected.", told["hub_open"])
+    yield _counters("upgrades_refused", "Connections refused, by HTTP status.", "status", told["refused"])
+
+
+def _hub(told: dict[str, Any]) -> Iterator[Metric]:
+    if not told["is_on"]:
+        return
+    yield _gauge("hub_streams", "Streams that are open.", told["streams"])
+    yield _gauge("hub_held_bytes", "What waits for clients and services that are behind.", told["held_bytes"])
+    yield _counters("hub_events", "What was refused or ended, by kind.", "event", told["counts"])
+    instances = GaugeMetricFamily(
+        "framehub_hub_instances", "Instances of a service.", labels=["service", "name"]
+    )
+    found: dict[tuple[str, str], int] = {}
+    for one in told["instances"]:
+        key = (str(one["service"]), one["name"])
+        found[key] = found.get(key, 0) + 1
+    for labels, count in found.items():
+        instances.add_metric(labels, count)
+    yield instances
+
+
+def _functions(told: dict[str, Any]) -> Iterator[Metric]:
+    if not told["is_on"]:
+        return
+    yield _gauge("rpc_workers", "Workers that are registered.", told["workers_open"])
+    yield _gauge("rpc_pending", "Queries without an answer.", told["pending"])
+    yield _gauge("rpc_held_bytes", "Arguments and results that are kept.", told["held_bytes"])
+    yield _counters("rpc_events", "What was ignored or refused, by kind.", "event", told["counts"])
+    for name, text in (
+        ("workers", "Workers that offer a function."),
+        ("waiting", "Queries that wait for a worker."),
+    ):
+        family = GaugeMetricFamily(f"framehub_rpc_function_{name}", text, labels=["function"])
+        for one in told["functions"]:
+            family.add_metric([one["name"]], one[name])
+        yield family
+
+
+def _journal(told: dict[str, Any]) -> Iterator[Metric]:
+    yield _gauge("journal_on", "Whether frames are recorded.", told["is_on"] and not told["failed"])
+    if not told["is_on"]:
+        return
+    yield _counter("journal_rows", "Rows ever taken; their last number.", told["appended"])
+    yield _counter("journal_rows_durable", "The number of the last row on disk.", told["durable"])
+    yield _gauge("journal_backlog_bytes", "Rows not on disk yet.", told["backlog_bytes"])
+    yield _counter("journal_rows_dropped", "Rows lost because the disk was slow.", told["dropped"])
+    yield _counter("journal_segments_sealed", "Segments turned into Parquet.", told["sealed"])
+    yield _counter("journal_segments_not_sealed", "Segments that could not be.", told["not_sealed"])
+    yield _counter("journal_segments_removed", "Old segments removed.", told["removed"])
+    yield _gauge("journal_failed", "Whether the journal cannot be written any more.", bool(told["failed"]))
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"framehub_{name}", text, value=float(value))
+
+
+def _counter(name: str, text: str, value: float) -> Metric:
+    return CounterMetricFamily(f"framehub_{name}", text, value=float(value))
+
+
+def _counters(name: str, text: str, label: str, values: dict[str, int]) -> Metric:
+    family = CounterMetricFamily(f"framehub_{name}", text, labels=[label])
+    for kind, count in sorted(values.items()):
+        family.add_metric([kind], count)
+    return family

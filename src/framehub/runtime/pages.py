@@ -1,0 +1,95 @@
+"""Plain HTTP beside WebSockets: a GET is answered with a page made in memory, and the connection ends.
+
+The request was read by the same parser as upgrades are, within the same limits; it takes nothing but GET.
+There is no keep-alive, no body of a request is read, nothing is served from files.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+from picows import WSUpgradeRequest, WSUpgradeResponse
+
+from framehub.runtime import bearer
+from framehub.runtime.address import is_loopback
+from framehub.runtime.doorkeeper import Doorkeeper
+from framehub.runtime.entrance import Refused
+
+TEXT: Final = "text/plain; charset=utf-8"
+JSON: Final = "application/json"
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+"""Of every page, unless it has its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a GET is answered with."""
+
+    body: bytes
+    type: str = TEXT
+    status: HTTPStatus = HTTPStatus.OK
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pages:
+    """Pages by path."""
+
+    def __init__(
+        self,
+        pages: Mapping[str, Callable[[], Page]],
+        *,
+        doorkeeper: Doorkeeper | None = None,
+        public: Collection[str] = (),
+        host: str = "",
+    ) -> None:
+        """``public`` are paths that need no token. ``host`` is where we listen."""
+        self._pages = dict(pages)
+        self._doorkeeper = doorkeeper or Doorkeeper()
+        self._public = frozenset(public)
+        self._is_local = is_loopback(host)
+
+    def answer(self, request: WSUpgradeRequest, address: str) -> Page:
+        """The page that was asked for, or one that says why not."""
+        try:
+            return self._find(request, address)()
+        except Refused as refused:
+            body = f"{refused.text}\n".encode()
+            return Page(body=body, status=refused.status, headers=refused.headers)
+
+    def _find(self, request: WSUpgradeRequest, address: str) -> Callable[[], Page]:
+        self._check_host(request)
+        path = request.path.decode("latin-1").partition("?")[0]
+        if path not in self._public:
+            self._doorkeeper.ask(bearer.read(request)[0], address)
+        page = self._pages.get(path)
+        if page is None:
+            raise Refused(HTTPStatus.NOT_FOUND, f"there are {' '.join(self._pages)}")
+        return page
+
+    def _check_host(self, request: WSUpgradeRequest) -> None:
+        """A page of some web site can have its name lead to this machine: its requests name that site."""
+        named = request.headers.getall("Host", [])
+        if len(named) > 1:
+            raise Refused(HTTPStatus.BAD_REQUEST, "more than one Host header")
+        if self._is_local and named:
+            host = named[0].rpartition(":")[0] if not named[0].endswith("]") else named[0]
+            if not is_loopback((host or named[0]).strip("[]")):
+                raise Refused(HTTPStatus.FORBIDDEN, "this port is for its own machine: ask for 127.0.0.1")
+
+
+def as_response(page: Page) -> WSUpgradeResponse:
+    """The page as picows sends it."""
+    made: WSUpgradeResponse = WSUpgradeResponse.create_ok_response(
+        None, {**HEADERS, "Content-Type": page.type, **page.headers}
+    )
+    made.status = page.status
+    made.body = page.body
+    return made

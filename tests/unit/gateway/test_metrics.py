@@ -1,0 +1,53 @@
+import asyncio
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from framehub.gateway.gateway import Gateway
+from framehub.gateway.metrics import Metrics
+from framehub.gateway.settings import GatewaySettings
+from framehub.runtime.peer import Peer
+
+FREE = "127.0.0.1:0"
+
+
+def samples(gateway: Gateway) -> dict[str, float]:
+    text = Metrics(gateway).text().decode()
+    return {
+        sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_what_goes_on_is_measured(gateway: Gateway, peer: Peer) -> None:
+    await peer.ping()
+    found = samples(gateway)
+    assert found["framehub_ready"] == 1
+    assert found["framehub_mfp_connections"] == 1
+    assert found["framehub_mfp_connections_opened_total"] == 1
+    assert found["framehub_mfp_exchanges_total"] >= 2
+    assert any(name.startswith("framehub_hub_instances ") and "far.calc" in name for name in found)
+    assert found["framehub_journal_rows_total"] >= 3
+    assert found["framehub_journal_failed"] == 0
+    assert "framehub_rpc_workers" not in found
+    assert "process_resident_memory_bytes" in found
+
+
+async def test_exchanges_of_those_who_left_still_count(gateway: Gateway, peer: Peer) -> None:
+    await peer.ping()
+    await peer.close()
+    assert gateway.listener is not None
+    while gateway.listener.peers:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    assert samples(gateway)["framehub_mfp_exchanges_total"] >= 2
+
+
+async def test_functions_are_measured_by_name() -> None:
+    settings = GatewaySettings(listen=FREE, services=None, clients=FREE, workers=FREE, journal=None)
+    async with Gateway(settings) as gateway:
+        assert gateway.functions is not None
+        gateway.functions.machine.registry.register(b"w1", [(b"square", b"Int", b"Int")], 0.0)
+        found = samples(gateway)
+    assert found["framehub_rpc_function_workers square"] == 1
+    assert found["framehub_journal_on"] == 0
+    assert "framehub_hub_streams" not in found

@@ -1,0 +1,83 @@
+"""Plain HTTP on a port of WebSockets."""
+
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from framehub.runtime.address import Address
+from framehub.runtime.doorkeeper import Doorkeeper
+from framehub.runtime.pages import HEADERS, JSON, Page, Pages
+from framehub.runtime.tokens import add
+from framehub.runtime.upgrade import WebSocketServer
+from tests.unit.gateway.asking import get
+
+PAGES = {
+    "/a": lambda: Page(body=b"{}", type=JSON),
+    "/open": lambda: Page(body=b"x" * 1_000_000, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"X-Y": "z"}),
+}
+
+
+@pytest.fixture
+async def url() -> AsyncIterator[str]:
+    server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, pages=Pages(PAGES, host="127.0.0.1"))
+    await server.start()
+    yield f"http://127.0.0.1:{server.port}"
+    await server.close()
+
+
+async def test_a_page_is_answered_with_strict_headers(url: str) -> None:
+    status, headers, body = await get(f"{url}/a?x=y")
+    assert (status, body, headers["Content-Type"]) == (200, b"{}", JSON)
+    assert all(headers[name] == value for name, value in HEADERS.items())
+
+
+async def test_a_page_has_its_own_status_headers_and_any_size(url: str) -> None:
+    status, headers, body = await get(f"{url}/open")
+    assert (status, len(body), headers["X-Y"]) == (503, 1_000_000, "z")
+
+
+async def test_what_is_not_there_is_404(url: str) -> None:
+    status, _, body = await get(f"{url}/../etc/passwd")
+    assert (status, body) == (404, b"there are /a /open\n")
+
+
+async def test_only_get(url: str) -> None:
+    assert (await get(f"{url}/a", method="POST"))[0] == 400
+    assert (await get(f"{url}/a", method="DELETE"))[0] == 400
+
+
+async def test_an_upgrade_is_none_of_the_pages(url: str) -> None:
+    status, _, body = await get(f"{url}/a", {"Upgrade": "websocket", "Connection": "Upgrade"})
+    assert (status, body) == (404, b"nothing at /a; want \n")
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:80", "127.0.0.1:7404", "[::1]:1", "[::1]"])
+async def test_this_machine_by_any_of_its_names(url: str, host: str) -> None:
+    assert (await get(f"{url}/a", {"Host": host}))[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:7404", "192.168.0.1:7404", ":1"])
+async def test_not_by_the_name_of_some_web_site(url: str, host: str) -> None:
+    assert (await get(f"{url}/a", {"Host": host}))[0] == 403
+
+
+async def test_tokens_are_needed_where_there_are_some(tmp_path: Path) -> None:
+    token = add(tmp_path / "tokens", user=1, name="ops")[0]
+    doorkeeper = Doorkeeper(tmp_path / "tokens")
+    pages = Pages(PAGES, doorkeeper=doorkeeper, public=["/open"], host="127.0.0.1")
+    server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, doorkeeper=doorkeeper, pages=pages)
+    await server.start()
+    url = f"http://127.0.0.1:{server.port}"
+    try:
+        assert (await get(f"{url}/open"))[0] == 503
+        status, headers, _ = await get(f"{url}/a")
+        assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert (await get(f"{url}/nowhere"))[0] == 401
+        assert (await get(f"{url}/a", {"Authorization": f"Bearer {token}"}))[0] == 200
+        for _ in range(10):
+            assert (await get(f"{url}/a", {"Authorization": "Bearer wrong"}))[0] == 401
+        assert (await get(f"{url}/a", {"Authorization": "Bearer wrong"}))[0] == 429
+    finally:
+        await server.close()
