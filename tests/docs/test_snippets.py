@@ -18,7 +18,7 @@ import trustme
 ROOT = Path(__file__).parents[2]
 FRAMEHUB = str(Path(sys.executable).with_name("framehub"))
 HERE = "127.0.0.1:"
-OPTIONS = ("--listen", "--services", "--clients", "--workers")
+OPTIONS = ("--listen", "--services", "--clients", "--workers", "--admin")
 ANY_PORTS = (
     "--services",
     "127.0.0.1:0",
@@ -148,7 +148,8 @@ def test_the_transports_guide_prints_what_it_says(tmp_path: Path) -> None:
 
 def test_the_guide_of_functions_runs_as_printed(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/call-functions.md").read_text()
-    ports = dict(zip(("7400", "7401", "7402", "7403"), map(str, free_ports(4)), strict=True))
+    usual = ("7400", "7401", "7402", "7403", "7404")
+    ports = dict(zip(usual, map(str, free_ports(len(usual))), strict=True))
     page = re.sub("|".join(f"(?<=127.0.0.1:){port}" for port in ports), lambda found: ports[found[0]], page)
     environment = {
         **os.environ,
