@@ -44,8 +44,9 @@ class ServiceLink:
         self.touched: Callable[[ServedStream], None] = lambda _stream: None
         """Something came on a stream that was begun, or it is over."""
         self._curve = curve
-        # What is meant for one connection never goes out on the next.
-        self._options = replace(options or Options(), only_connected=True)
+        # What is meant for one connection never goes out on the next. The PINGs of the protocol are the
+        # heartbeats, so that there can be a limit to what we receive.
+        self._options = replace(options or Options(), only_connected=True, heartbeat=0)
         self._on_ready = on_ready
         self._is_ready = False
         self._has_warned = False

@@ -20,6 +20,10 @@ DEALERS_MORE: Final = 128 * 1024
 """Bytes that a dealer takes more than a router: what a proxy passes on may have a longer id."""
 BIND_TRIES: Final = 10
 BIND_SECONDS: Final = 0.01
+KEEPALIVE_IDLE: Final = 10
+"""Seconds of silence after which TCP asks whether the other end is there; then it asks some more times."""
+KEEPALIVE_EVERY: Final = 5
+KEEPALIVE_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +35,16 @@ class Options:
     max_parts: int = 3 * 1024 + 8
     """Of one message, the identity among them; a message of more is thrown away."""
     queue: int = 1_000
-    """Messages that may wait in each direction, for each peer."""
+    """Messages that may wait each way, for each peer; a dealer with heartbeats takes all that come."""
     handshake: float = 5.0
     """A peer that has not finished its handshake by then is disconnected."""
     heartbeat: float = 1.0
-    """ZeroMQ's own, between the two ends of a connection; 0 for none."""
+    """ZeroMQ's own, between the two ends of a connection; 0 for none.
+
+    Heartbeats and a limit to what is received do not go together: if a connection ends while ZeroMQ has
+    stopped reading from it, the next heartbeat, or the next message read, ends the whole process by a failed
+    assertion of libzmq 4.3.5 (its issues 3937, 4364 and 4767).
+    """
     heartbeat_timeout: float = 3.0
     """A connection that is silent for so long after a heartbeat is ended."""
     heartbeat_ttl: float = 5.0
@@ -72,7 +81,6 @@ def configure(socket: zmq.Socket[bytes], kind: Kind, options: Options, identity:
         socket.set(zmq.IDENTITY, identity)
     socket.set(zmq.MAXMSGSIZE, options.max_message_bytes)
     socket.set(zmq.SNDHWM, options.queue)
-    socket.set(zmq.RCVHWM, options.queue)
     socket.set(zmq.HANDSHAKE_IVL, _milliseconds(options.handshake))
     socket.set(zmq.HEARTBEAT_IVL, _milliseconds(options.heartbeat))
     socket.set(zmq.HEARTBEAT_TIMEOUT, _milliseconds(options.heartbeat_timeout))
@@ -82,10 +90,22 @@ def configure(socket: zmq.Socket[bytes], kind: Kind, options: Options, identity:
     socket.set(zmq.LINGER, 0)
     socket.set(zmq.BACKLOG, BACKLOG)
     if kind == "router":
+        socket.set(zmq.RCVHWM, options.queue)
         socket.set(zmq.ROUTER_MANDATORY, 1)
         socket.set(zmq.ROUTER_HANDOVER, 0)
+        _notice_the_dead(socket)
     else:
+        socket.set(zmq.RCVHWM, 0 if options.heartbeat else options.queue)  # whom we dial we trust so far
         socket.set(zmq.IMMEDIATE, int(options.only_connected))
+
+
+def _notice_the_dead(socket: zmq.Socket[bytes]) -> None:
+    """Peers that send no heartbeats and vanish with their machine are found out by TCP."""
+    socket.set(zmq.TCP_KEEPALIVE, 1)
+    socket.set(zmq.TCP_KEEPALIVE_IDLE, KEEPALIVE_IDLE)
+    socket.set(zmq.TCP_KEEPALIVE_INTVL, KEEPALIVE_EVERY)
+    socket.set(zmq.TCP_KEEPALIVE_CNT, KEEPALIVE_TRIES)
+    socket.set(zmq.TCP_MAXRT, 1_000 * (KEEPALIVE_IDLE + KEEPALIVE_TRIES * KEEPALIVE_EVERY))
 
 
 def listen(socket: zmq.Socket[bytes], address: str) -> str:

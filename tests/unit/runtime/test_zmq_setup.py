@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -84,7 +86,7 @@ async def test_everything_is_set() -> None:
         for one in (router, dealer):
             raw = one.socket._socket
             assert raw.get(zmq.MAXMSGSIZE) == LARGEST_MESSAGE + 64 * 1024
-            assert raw.get(zmq.SNDHWM) == raw.get(zmq.RCVHWM) == 1_000
+            assert raw.get(zmq.SNDHWM) == 1_000
             assert raw.get(zmq.HANDSHAKE_IVL) == 5_000
             assert raw.get(zmq.HEARTBEAT_IVL) == 1_000
             assert raw.get(zmq.HEARTBEAT_TIMEOUT) == 3_000
@@ -92,7 +94,20 @@ async def test_everything_is_set() -> None:
             assert raw.get(zmq.RECONNECT_IVL) == 100
             assert raw.get(zmq.RECONNECT_IVL_MAX) == 1_000
             assert raw.get(zmq.LINGER) == 0
+        assert router.socket._socket.get(zmq.RCVHWM) == 1_000
+        assert router.socket._socket.get(zmq.TCP_KEEPALIVE) == 1
+        assert dealer.socket._socket.get(zmq.RCVHWM) == 0
+        with Told("dealer", options=Options(heartbeat=0)) as other:
+            assert other.socket._socket.get(zmq.RCVHWM) == 1_000
         assert dealer.socket._socket.get(zmq.IMMEDIATE) == 1
+
+
+@pytest.mark.parametrize("kind", ["router", "dealer"])
+def test_a_connection_that_ends_while_we_are_behind_does_not_end_the_process(kind: str) -> None:
+    """A process of its own: what failed here would end this one."""
+    words = [sys.executable, "-m", "tests.unit.runtime.zmq_behind", kind]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("alive\n", "", 0)
 
 
 async def greeted(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
