@@ -152,6 +152,19 @@ class Board:
         stream.held_bytes -= size
         stream.client.held_bytes -= size
         self.held_bytes -= size
+        self.mind(stream.client)
+
+    def mind(self, client: Client) -> None:
+        """A client is not read while much of it waits, for services or for itself; again at half of that."""
+        waits = client.waiting_bytes + client.held_bytes
+        if client.is_paused:
+            if waits <= self.settings.pause_bytes // 2:
+                client.is_paused = False
+                if not client.is_leaving:
+                    self.to_resume.append(client)
+        elif waits > self.settings.pause_bytes:
+            client.is_paused = True
+            self.to_pause.append(client)
 
     # --- what waits for services -----------------------------------------------------------------------
 
@@ -177,10 +190,7 @@ class Board:
     def waits_less(self, client: Client, size: int) -> None:
         """So much less of this client's waits for services."""
         client.waiting_bytes -= size
-        if client.is_paused and client.waiting_bytes <= self.settings.pause_bytes // 2:
-            client.is_paused = False
-            if not client.is_leaving:
-                self.to_resume.append(client)
+        self.mind(client)
 
     def unstuck(self, instance: Instance) -> None:
         """Nothing waits for it any more."""

@@ -37,12 +37,31 @@ class Holding:
         waiting = client.held.get(stream.id)
         if is_ending and waiting and waiting[-1][0] == data:
             return  # the same error once more: one will do
-        if is_ending or not self._is_too_much(client, stream, cost(data)):
+        if is_ending:
             self._put(client, data, stream)
-        elif stream.is_over:
+            return
+        size = cost(data)
+        if self._board.held_bytes + size > self._settings.held_bytes_in_all:
+            self._make_room(client.held_bytes + size, now)
+        if self._is_too_much(client, stream, size):
+            self._cut(stream, now)
+        else:
+            self._put(client, data, stream)
+
+    def _make_room(self, least: int, now: float) -> None:
+        """Too much waits for all: if somebody is further behind than this, that one loses what waits."""
+        furthest = max(self._board.clients, key=_how_far)
+        if furthest.held_bytes > least:
+            streams = [waiting[0][1] for waiting in furthest.held.values()]
+            for stream in streams:
+                if not stream.is_cut:  # or else what waits says only that it was
+                    self._cut(stream, now)
+
+    def _cut(self, stream: Stream, now: float) -> None:
+        if stream.is_over:
             self._board.drop_held(stream)
             error = HubFrame(stream.id, HubState.STREAM_ERROR, HubError.LIMIT, FAR_BEHIND.encode())
-            self._board.say(client, error, stream)
+            self._board.say(stream.client, error, stream)
         else:
             self._board.kill(stream, HubError.LIMIT, FAR_BEHIND, now)
 
@@ -79,6 +98,7 @@ class Holding:
         stream.held_bytes += size
         client.held_bytes += size
         self._board.held_bytes += size
+        self._board.mind(client)
 
     # --- for services ----------------------------------------------------------------------------------
 
@@ -112,9 +132,7 @@ class Holding:
         stream.waiting_bytes = waits
         client.waiting_bytes += size
         self._append(instance, data, stream, now)
-        if client.waiting_bytes > settings.pause_bytes and not client.is_paused:
-            client.is_paused = True
-            self._board.to_pause.append(client)
+        self._board.mind(client)
 
     def sent(self, instance: Instance) -> None:
         """The oldest of what waited for a service was sent."""
@@ -157,3 +175,7 @@ class Holding:
             self._board.stuck[instance.identity] = instance
         instance.held.append((data, stream, now))
         self._board.held_bytes += cost(data)
+
+
+def _how_far(client: Client) -> tuple[int, bytes]:
+    return client.held_bytes, client.link

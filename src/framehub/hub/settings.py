@@ -57,9 +57,10 @@ class HubSettings:
     held_bytes_client: int = 16 * MIB
     """What may wait for one client on all its streams."""
     held_bytes_in_all: int = 256 * MIB
-    """What may wait for all; beyond it there are no new streams."""
+    """What may wait for all; beyond it the client that is furthest behind loses its streams, and there are no
+    new ones."""
     pause_bytes: int = 256 * KIB
-    """A client is not read while more than this of its own waits for services."""
+    """A client is not read while more than this of its own waits, for services or for itself."""
     busy_after: float = 2.0
     """Seconds that a frame waits for a service that takes none; then its stream is killed."""
     quarantine: float = 60.0

@@ -17,7 +17,8 @@ class Behind:
 
     _owner: LinkOwner | None
     _listening: bool
-    _max_bytes: int
+    _max_sent: int
+    """The largest frame that we send."""
     _patience: float
     _uptake: Uptake | None = None  # made when first used: most peers read
     _ahead: int | None = None  # read since the peer is behind
@@ -72,7 +73,7 @@ class Behind:
         waiting = self._waiting_bytes()
         if waiting > PROVOKED_BYTES and self._listening:
             self.pause("slow")
-        if waiting > HARD_BYTES + self._max_bytes:
+        if waiting > HARD_BYTES + self._max_sent:
             self.close(CloseCode.POLICY, "the peer does not read")
 
     def _stuck(self) -> None:

@@ -49,7 +49,7 @@ class ByteStreamLink(Behind, asyncio.Protocol):
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._own = own
-        self._max_bytes = max_bytes
+        self._max_bytes = self._max_sent = max_bytes
         self._listening = listening
         self._owner: LinkOwner | None = None
         self._transport: asyncio.Transport | None = None

@@ -17,6 +17,7 @@ from framehub.mfp.negotiation import SUBPROTOCOLS, choose
 from framehub.mfp.settings import Settings
 from framehub.runtime.link import LinkOwner
 from framehub.runtime.websocket import JOINED_FRAMES, WebSocketLink
+from framehub.runtime.zmq_setup import LARGEST_MESSAGE
 
 MFP_PATH: Final = "/mfp"
 HUB_PATH: Final = "/hub"
@@ -57,6 +58,8 @@ class Entrance(Protocol):
     """Seconds for a message that has begun to come."""
     joined: int
     """Small messages that are written at once, at most."""
+    max_sent: int
+    """Of one message the other way, if that is more."""
 
     def agree(self, offered: Sequence[str], request: WSUpgradeRequest) -> Agreed:
         """Agree with a client on what to speak; ``offered`` are its sub-protocols, those of tokens left out.
@@ -78,6 +81,7 @@ class MfpEntrance:
 
     def __init__(self, settings: Settings, own: OwnMfp) -> None:
         self.max_bytes = settings.max_frame_bytes
+        self.max_sent = settings.max_frame_bytes
         self.patience = settings.progress_timeout
         self.joined = JOINED_FRAMES
         self._settings = settings
@@ -105,9 +109,15 @@ class HubEntrance:
     """The hub (spec/hub.md, section 6)."""
 
     def __init__(
-        self, own: OwnHub, *, max_bytes: int = HUB_MESSAGE_BYTES, patience: float = HUB_PATIENCE
+        self,
+        own: OwnHub,
+        *,
+        max_bytes: int = HUB_MESSAGE_BYTES,
+        max_sent: int = LARGEST_MESSAGE,
+        patience: float = HUB_PATIENCE,
     ) -> None:
         self.max_bytes = max_bytes
+        self.max_sent = max_sent
         self.patience = patience
         self.joined = HUB_JOINED
         self._own = own

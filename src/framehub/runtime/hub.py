@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-from collections import Counter
 from time import monotonic
 from typing import Final, cast
 
@@ -17,6 +16,7 @@ from framehub.journal.record import NO_ID
 from framehub.runtime.curve import CurveServer
 from framehub.runtime.entrance import HubEntrance
 from framehub.runtime.hub_link import HubLink, Outlet
+from framehub.runtime.hub_news import News
 from framehub.runtime.hub_out import ServiceOutbox
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.link import Link
@@ -32,8 +32,6 @@ BY: Final = 32
 """Frames after which what they gave is sent, so that the others work while we do."""
 MOST_PARTS: Final = 8
 """Of a service's message, its identity among them: two are right, more are refused, of these not all read."""
-TELL_EVERY: Final = 10.0
-"""What was refused or ended is counted, and told in one line each so many seconds."""
 GOODBYE_SECONDS: Final = 2.0
 """What clients have to go when the hub is closed; what was last said to services has half of it."""
 
@@ -53,20 +51,21 @@ class Hub:
         """``services`` is ZeroMQ's address, ``tcp://HOST:PORT``; port 0 picks a free one."""
         self.address = services
         self.settings = settings or HubSettings()
-        self.entrance = HubEntrance(self.own, max_bytes=self.settings.max_frame_bytes)
         self.is_up = False
         """Whether the socket is bound."""
         self._tap = tap
         self._keys = keys
         self._book = KeyBook() if keys else None
-        self._options = options or Options(max_parts=MOST_PARTS)
+        # The PINGs of the protocol are the heartbeats.
+        self._options = options or Options(max_parts=MOST_PARTS, heartbeat=0)
+        self.entrance = HubEntrance(
+            self.own, max_bytes=self.settings.max_frame_bytes, max_sent=self._options.max_message_bytes
+        )
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
         self._paused = False
         self._is_due = False
         self._is_flushing = False
-        self._told: Counter[str] = Counter()
-        self._tell_at = 0.0
 
     async def start(self) -> None:
         """Bind the socket.
@@ -76,6 +75,7 @@ class Hub:
         """
         self._loop = asyncio.get_running_loop()
         self.switch = Switch(self.settings, now=monotonic())
+        self._news = News(self.switch.counts)
         self._to_clients = self.switch.to_clients
         self._to_services = self.switch.to_services
         self._socket = MessageSocket(
@@ -249,11 +249,7 @@ class Hub:
             self._flush()
             self.switch.tick(now)
             self._flush()
-        if now >= self._tell_at and self._told != self.switch.counts:
-            self._tell_at = now + TELL_EVERY
-            news = self.switch.counts - self._told
-            self._told = self.switch.counts.copy()
-            log.info("%s", ", ".join(f"{what}: {count}" for what, count in sorted(news.items())))
+        self._news.tick(now)
 
     def _look(self) -> None:
         """Once in a while: who sends messages without an end?"""
@@ -317,10 +313,11 @@ class Hub:
     def _attend(self) -> None:
         """Stop or go on reading clients, or send them away."""
         switch = self.switch
-        for clients, is_pause in ((switch.to_pause, True), (switch.to_resume, False)):
-            for client in clients[:]:
-                (_outlet(client).pause if is_pause else _outlet(client).resume)("services")
-            clients.clear()
+        changed = [*switch.to_pause, *switch.to_resume]
+        switch.to_pause.clear()
+        switch.to_resume.clear()
+        for client in changed:  # some perhaps more than once, and back: what holds now is what counts
+            (_outlet(client).pause if client.is_paused else _outlet(client).resume)("behind")
         closing, switch.to_close[:] = switch.to_close[:], []
         for client, code, reason in closing:
             _outlet(client).close(code, reason)
@@ -329,8 +326,7 @@ class Hub:
         changes = self.switch.changes
         if changes:
             for has_come, instance in changes:
-                what = "came" if has_come else "has gone"
-                log.info("service %d %r %s", instance.number, instance.name, what)
+                self._news.of_service(instance, monotonic(), has_come=has_come)
                 self._outbox.forget(instance.identity)
                 if self._tap is not None:
                     self._tap.changed(instance, has_come=has_come)

@@ -157,6 +157,7 @@ class WebSocketServer:
         link = WebSocketLink(
             own,
             max_bytes=entrance.max_bytes,
+            max_sent=entrance.max_sent,
             listening=True,
             patience=entrance.patience,
             joined=entrance.joined,

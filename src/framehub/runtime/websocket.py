@@ -54,11 +54,15 @@ class WebSocketLink(Behind, WSListener):
         listening: bool,
         patience: float,
         joined: int = JOINED_FRAMES,
+        max_sent: int = 0,
     ) -> None:
-        """``joined`` is how many small frames are written at once, at most."""
+        """``joined`` is how many small frames are written at once, at most; ``max_sent`` the largest to send,
+        if that is more than ``max_bytes``, the largest to take.
+        """
         super().__init__()
         self._own: Callable[[WebSocketLink], LinkOwner] | None = own
         self._max_bytes = max_bytes
+        self._max_sent = max(max_bytes, max_sent)
         self._listening = listening
         self._joined_bytes = JOINED_BYTES if listening else MASKED_BYTES
         self._joined_pieces = 2 * joined if listening else joined

@@ -102,6 +102,26 @@ def test_so_much_waits_for_all_and_no_more() -> None:
     assert [told[:2] for told in desk.held_for(other)] == [(1, "MESSAGE"), (2, "LIMIT")]
 
 
+def test_whoever_is_furthest_behind_makes_room_for_others() -> None:
+    """Open streams and those that had their last frame; of what is cut already only the error waits on."""
+    desk = Desk(held_bytes_in_all=5 * (COST + 10))
+    desk.service()
+    far, near = full_client(desk, 1, 2, 3), full_client(desk, 1)
+    for at, state in enumerate((MESSAGE, LAST, MESSAGE, MESSAGE)):
+        desk.answers("s", FIRST_ID + at, state, body=bytes(10))
+    desk.deliver()
+    desk.answers("s", FIRST_ID, MESSAGE, body=bytes(10))
+    desk.says(far, 3, COMMAND, CLOSE)
+    desk.deliver()
+    assert desk.switch.held_bytes > 4 * (COST + 10)
+    desk.answers("s", FIRST_ID + 3, MESSAGE, body=bytes(10))
+    desk.deliver()
+    assert [told[:2] for told in desk.held_for(near)] == [(1, "MESSAGE"), (1, "MESSAGE")]
+    assert sorted(told[:2] for told in desk.held_for(far)) == [(1, "LIMIT"), (2, "LIMIT"), (3, "CLOSE")]
+    assert (set(far.streams), set(near.streams)) == (set(), {1})
+    desk.agree()
+
+
 def test_a_stream_that_had_its_last_frame_can_still_be_too_much() -> None:
     """Then the client gets the error instead of what waited; the service is done, and hears nothing."""
     desk = Desk(held_bytes=2 * COST)
@@ -242,6 +262,26 @@ def test_so_much_waits_for_all_services_and_no_more() -> None:
     desk.says(client, 1, MESSAGE)
     desk.deliver()
     assert stream.is_over
+
+
+def test_a_client_for_which_much_waits_is_not_read_for_a_while() -> None:
+    """[HUB-12.4] Who does not read is not read."""
+    desk = Desk(pause_bytes=4 * (COST + 10))
+    desk.service()
+    client = full_client(desk, 1)
+    for _ in range(4):
+        desk.answers("s", FIRST_ID, MESSAGE, body=bytes(10))
+    desk.deliver()
+    assert desk.switch.to_pause == []
+    for _ in range(2):
+        desk.answers("s", FIRST_ID, MESSAGE, body=bytes(10))
+    desk.deliver()
+    assert (desk.switch.to_pause, client.is_paused) == ([client], True)
+    for _ in range(3):
+        desk.switch.next_held(client)
+    assert desk.switch.to_resume == []
+    desk.switch.next_held(client)
+    assert (desk.switch.to_resume, client.is_paused) == ([client], False)
 
 
 def test_a_client_whose_frames_wait_is_not_read_for_a_while() -> None:

@@ -10,7 +10,7 @@ class Noted(Behind):
     def __init__(self, *, listening: bool) -> None:
         self._owner = None
         self._listening = listening
-        self._max_bytes = 1000
+        self._max_sent = 1000
         self._patience = 30.0
         self.waiting = 0
         self.noted: list[str] = []

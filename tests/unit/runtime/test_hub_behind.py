@@ -2,15 +2,16 @@
 
 import asyncio
 
+import pytest
+
 from framehub.codes import HubError
 from framehub.hub.settings import HubSettings
-from framehub.runtime.zmq_setup import Options
+from framehub.runtime.zmq_setup import LARGEST_MESSAGE, Options
 
-from .hub_parts import MESSAGE, STREAM_ERROR, Caller, RawService, hub_at_work, until
+from .hub_parts import LAST, MESSAGE, STREAM_ERROR, Caller, RawService, hub_at_work, until
 
 SMALL = Options(max_parts=8, queue=2, heartbeat=0)
-"""Queues that are soon full. Without heartbeats: a dealer that does not read would not see them, and make
-another connection, which ZeroMQ 4.3.5 does not survive (libzmq issue 3937)."""
+"""Queues that are soon full; with heartbeats a dealer's would have no limit."""
 PATIENT = HubSettings(busy_after=600, dead_after=600)
 
 
@@ -182,3 +183,23 @@ async def test_nothing_is_kept_for_strangers_who_do_not_read() -> None:
             await asyncio.sleep(0.001)
         assert (hub.switch.stuck, hub.switch.held_bytes) == ({}, 0)
         service.close()
+
+
+@pytest.mark.parametrize("reads", ["at once", "late"])
+async def test_the_largest_answer_reaches_a_client_which_stays(reads: str) -> None:
+    """What a service says at once is not held against the client, who had no chance to read it yet."""
+    async with hub_at_work() as (hub, listener):
+        service = await RawService(hub).registers()
+        caller = await Caller.open(listener)
+        caller.opens(1)
+        (first,) = await service.hears()
+        service.answers(first, bytes(LARGEST_MESSAGE - 100), LAST)
+        if reads == "late":
+            await asyncio.sleep(1.5)
+        assert len((await caller.hears()).body) == LARGEST_MESSAGE - 100
+        caller.opens(2)
+        (second,) = await service.hears()
+        service.answers(second, b"still here", LAST)
+        assert (await caller.hears()).body == b"still here"
+        service.close()
+        await caller.end()
