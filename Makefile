@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -54,6 +54,10 @@ pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARG
 
 cluster: setup-dev ## a run on a standalone Spark master with two workers on this machine
 	@$(bin)/python -m tests.cluster $(ARGS)
+
+client: setup-dev ## build the TypeScript client, for itself and for the wheel
+	@scripts/npm.sh ci --silent
+	@scripts/npm.sh run --silent build
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

@@ -1,0 +1,150 @@
+/**
+ * Every error this client throws on purpose; names as in Python.
+ *
+ * FramehubError
+ * ├── LocalProtocolError     our caller asked for what the spec forbids; nothing was sent
+ * │   └── LimitExceeded      .limit, .allowed, .got
+ * ├── RemoteProtocolError    the peer sent what the spec forbids; .closeCode ends the connection
+ * │   ├── MalformedFrame     bytes that do not parse; .reason, .offset
+ * │   │   └── ChecksumFailed the sum is wrong or missing: even the id cannot be trusted
+ * │   ├── PeerMisbehaved     too many small faults in a short time
+ * │   └── BadEnvelope        a payload that is no envelope; the connection stays
+ * ├── ConnectFailed          nobody there, or it would not have us; .url, .reason
+ * ├── ConnectionClosed       .code, .reason; everything pending on that connection fails with it
+ * ├── RequestTimeout         nobody answered in time
+ * ├── RequestAborted         the peer refused or dropped what it was sent
+ * ├── StreamAborted          one side wants no more of a stream
+ * ├── EndpointError          an endpoint answered with an error; .value
+ * └── ConfigError            a setting that cannot be
+ */
+
+import { CloseCode } from "./codes.ts";
+
+/** Catch this to mean "the library said no". */
+export class FramehubError extends Error {
+  override readonly name: string = "FramehubError";
+}
+
+/** Our caller asked for what the spec forbids. Nothing was sent and no state changed. */
+export class LocalProtocolError extends FramehubError {
+  override readonly name: string = "LocalProtocolError";
+}
+
+/** What was asked is over a limit of this connection. */
+export class LimitExceeded extends LocalProtocolError {
+  override readonly name = "LimitExceeded";
+  readonly limit: string;
+  readonly allowed: number;
+  readonly got: number;
+
+  constructor(limit: string, allowed: number, got: number, hint: string) {
+    super(`${limit}: ${got} is over the limit of ${allowed} (${hint})`);
+    this.limit = limit;
+    this.allowed = allowed;
+    this.got = got;
+  }
+}
+
+/** The peer broke the protocol; what it is told is in the spec's table (spec/mfp.md, section 9). */
+export class RemoteProtocolError extends FramehubError {
+  override readonly name: string = "RemoteProtocolError";
+  readonly closeCode: number = CloseCode.PROTOCOL_ERROR;
+}
+
+/** Bytes that are no frame. */
+export class MalformedFrame extends RemoteProtocolError {
+  override readonly name: string = "MalformedFrame";
+  readonly reason: string;
+  readonly offset: number;
+
+  constructor(reason: string, offset: number) {
+    super(`${reason} at byte ${offset}`);
+    this.reason = reason;
+    this.offset = offset;
+  }
+}
+
+/** The checksum is wrong, or missing where one was agreed. */
+export class ChecksumFailed extends MalformedFrame {
+  override readonly name = "ChecksumFailed";
+  override readonly closeCode = CloseCode.BAD_CHECKSUM;
+}
+
+/** The peer did too often what it may do now and then. */
+export class PeerMisbehaved extends RemoteProtocolError {
+  override readonly name = "PeerMisbehaved";
+  override readonly closeCode = CloseCode.POLICY;
+
+  constructor(what: string, most: number, seconds: number, why = "") {
+    super(`more than ${most} ${what} in ${seconds} s${why && `; the last: ${why}`}`);
+  }
+}
+
+/** A payload that is no envelope: told to the sender as `bad_request`, the connection stays. */
+export class BadEnvelope extends RemoteProtocolError {
+  override readonly name = "BadEnvelope";
+}
+
+/** A connection could not be opened. */
+export class ConnectFailed extends FramehubError {
+  override readonly name = "ConnectFailed";
+  readonly url: string;
+  readonly reason: string;
+
+  constructor(url: string, reason: string) {
+    super(`cannot connect to ${url}: ${reason}`);
+    this.url = url;
+    this.reason = reason;
+  }
+}
+
+/** The connection ended while something on it was pending, or before it was used. */
+export class ConnectionClosed extends FramehubError {
+  override readonly name = "ConnectionClosed";
+  readonly code: number;
+  readonly reason: string;
+
+  constructor(code = 1006, reason = "") {
+    super(`connection closed (${code}${reason && `: ${reason}`})`);
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+/** No answer came in time; the peer was told, or it told us. */
+export class RequestTimeout extends FramehubError {
+  override readonly name = "RequestTimeout";
+}
+
+/** The peer refused or dropped what it was sent. */
+export class RequestAborted extends FramehubError {
+  override readonly name = "RequestAborted";
+}
+
+/** One side wants no more of a stream: it did not end, it was cut off. */
+export class StreamAborted extends FramehubError {
+  override readonly name = "StreamAborted";
+}
+
+/** An endpoint's answer is an error. Throw it in a handler to answer with `value`. */
+export class EndpointError extends FramehubError {
+  override readonly name = "EndpointError";
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    super(textOf(value));
+    this.value = value;
+  }
+}
+
+/** A setting that cannot be. */
+export class ConfigError extends FramehubError {
+  override readonly name = "ConfigError";
+}
+
+function textOf(value: unknown): string {
+  if (value !== null && typeof value === "object" && "message" in value) {
+    return "code" in value ? `${value.code}: ${value.message}` : String(value.message);
+  }
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,214 @@
+/** One MFP connection, the half that its owner speaks to: what we ask, tell, answer and give up. Pure. */
+
+import { BinaryKind, Service } from "../codes.ts";
+import { LocalProtocolError, StreamAborted } from "../errors.ts";
+import { count, Exchanges, type UnderWay } from "./exchanges.ts";
+import type { BinaryFrame, Bytes, Files, MessageFrame, RequestFrame, ResponseFrame } from "./frames.ts";
+import { lowered } from "./limits.ts";
+import type { Told } from "./negotiation.ts";
+import { check } from "./outbox.ts";
+
+/** What a frame of ours says beside its content. */
+export interface Flags {
+  readonly needAck?: boolean;
+  readonly checksum?: boolean;
+}
+
+export interface MessageOptions extends Flags {
+  readonly expected?: readonly number[];
+  readonly streaming?: boolean;
+}
+
+export interface ChunkOptions extends Flags {
+  readonly key?: number | undefined;
+  readonly final?: boolean;
+}
+
+type Unsent<F> = Omit<F, "id">;
+
+/** What its owner may do about a connection. */
+export class Speaking extends Exchanges {
+  /** Ask; the id under which the answer will be told. */
+  request(
+    payload: Bytes,
+    files: Files,
+    now: number,
+    timeout = this.requestTimeout,
+    flags: Flags = {},
+  ): number {
+    const { maxRequests } = this.outbox.peer;
+    this.#checkCount("request", maxRequests, "requests waiting for an answer", "max_requests");
+    this.outbox.checkSizes(payload.length, sizesOf(files));
+    const request: Unsent<RequestFrame> = { type: "request", payload, files, ...flags };
+    return this.#begin(request, "request", now + timeout);
+  }
+
+  /** Tell; files of `expected` keys follow by `file`, the chunks of a stream by `chunk`. */
+  message(payload: Bytes, files: Files = [], options: MessageOptions = {}): number {
+    const { expected = [], streaming = false } = options;
+    const { peer } = this.outbox;
+    this.outbox.checkSizes(payload.length, sizesOf(files), expected.length);
+    if (streaming) this.#checkCount("stream", peer.maxStreams, "open streams", "max_streams");
+    if (expected.length) {
+      const what = "announced messages waiting for their files";
+      this.#checkRoom(payload.length);
+      this.#checkCount("set", peer.maxAnnounced, what, "max_announced");
+    }
+    const message: Unsent<MessageFrame> = {
+      type: "message", payload, files, ...options, expected, streaming,
+    };
+    if (streaming || expected.length) return this.#begin(message, streaming ? "stream" : "set");
+    const exchange = ++this.outbox.exchanges;
+    const id = this.#send(message, exchange);
+    this.#done(id, exchange);
+    return id;
+  }
+
+  /** One announced file of our message `ref`; the last missing one ends it. */
+  file(ref: number, key: number, data: Bytes, flags: Flags = {}): number {
+    const set = this.ours.get(ref);
+    if (!set?.missing.has(key)) {
+      throw new LocalProtocolError(`message ${ref} does not wait for file ${key}`);
+    }
+    this.#checkRoom(data.length);
+    const final = set.missing.size === 1;
+    const id = this.#binary({ ref, kind: BinaryKind.EXPECTED, key, data, final, ...flags }, set.exchange);
+    set.missing.delete(key);
+    set.bytes += data.length;
+    return id;
+  }
+
+  /** The next chunk of our stream `ref`: of the file `key`, or data that is no file. */
+  chunk(ref: number, data: Bytes, options: ChunkOptions = {}): number {
+    const { key, final = false } = options;
+    const stream = this.ours.get(ref);
+    if (stream?.kind !== "stream") throw new StreamAborted(`stream ${ref} is not open any more`);
+    const unkeyed = final && !data.length ? BinaryKind.NONE : BinaryKind.DATA;
+    const kind = key === undefined ? unkeyed : BinaryKind.STREAMING;
+    return this.#binary({ ref, kind, data, ...options, final }, stream.exchange);
+  }
+
+  /** Abort an announced message or a stream of ours; false if it was over. */
+  giveUp(ref: number): boolean {
+    const { kind = "request" } = this.ours.get(ref) ?? {};
+    return kind !== "request" && !!this.endOurs(ref, Service.ABORT);
+  }
+
+  /** Give up a request of ours that still waits, and say so; false if it was settled before. */
+  cancel(id: number): boolean {
+    return this.ours.get(id)?.kind === "request" && !!this.endOurs(id, Service.ABORT);
+  }
+
+  /** Want no more of a stream of the peer's; false if it was over. */
+  abortStream(ref: number): boolean {
+    const stream = this.theirs.get(ref);
+    if (stream?.kind !== "stream") return false;
+    this.drop(ref, stream.exchange);
+    return true;
+  }
+
+  /** Answer the peer's request; undefined, and nothing is sent, if it no longer waits. */
+  respond(ref: number, payload: Bytes, files: Files = [], flags: Flags = {}): number | undefined {
+    const asked = this.theirs.get(ref);
+    if (asked?.kind !== "request") return undefined;
+    this.outbox.checkSizes(payload.length, sizesOf(files));
+    const response: Unsent<ResponseFrame> = { type: "response", ref, payload, files, ...flags };
+    const id = this.#send(response, asked.exchange);
+    this.pastOurs.add(id, asked.exchange);
+    this.endTheirs(ref);
+    return id;
+  }
+
+  /** Tell the peer that its request or message will not be worked on. */
+  refuse(ref: number): void {
+    if (this.theirs.get(ref)?.kind === "request") this.endTheirs(ref);
+    this.outbox.service(Service.ABORT, ref);
+  }
+
+  /** Ask for a sign of life; the id under which the pong will be told. */
+  ping(now: number): number {
+    const [id, exchange] = this.pinged();
+    this.pings.set(id, [exchange, now]);
+    return id;
+  }
+
+  /** Wait no longer for the pong or the acknowledgement of `id`; one that comes late is ignored. */
+  forget(id: number): void {
+    this.pastOurs.add(id, this.acks.get(id) ?? this.pings.get(id)?.[0] ?? this.pastOurs.get(id));
+    this.acks.delete(id);
+    this.pings.delete(id);
+  }
+
+  /** Whether our announced message or stream `ref` goes on: not if the peer refused it. */
+  isTelling(ref: number): boolean {
+    return this.ours.has(ref);
+  }
+
+  /** The peer told what it takes: ask for no more, and wait no longer than it works. */
+  keepTo({ limits, requestTimeout }: Told): void {
+    this.outbox.peer = lowered(this.settings, limits);
+    this.requestTimeout = Math.min(this.requestTimeout, requestTimeout);
+  }
+
+  /** Throw `LimitExceeded` for an announced message that this peer can never take, by sizes alone. */
+  checkAnnounced(payload: number, files: readonly number[]): void {
+    for (const size of files) this.outbox.checkFrame(size);
+    this.#checkHeld(files.reduce((sum, size) => sum + size, payload));
+  }
+
+  #begin(
+    frame: Unsent<RequestFrame> | Unsent<MessageFrame>,
+    kind: UnderWay["kind"],
+    deadline = Infinity,
+  ): number {
+    const exchange = ++this.outbox.exchanges;
+    const missing = new Set(frame.type === "message" ? frame.expected : []);
+    const id = this.#send(frame, exchange);
+    this.ours.set(id, { kind, exchange, deadline, missing, bytes: frame.payload.length });
+    return id;
+  }
+
+  #binary(frame: Omit<BinaryFrame, "id" | "type">, exchange: number): number {
+    this.outbox.checkFrame(frame.data.length);
+    const id = this.#send({ type: "binary", ...frame }, exchange);
+    if (frame.final) {
+      this.ours.delete(frame.ref);
+      this.#done(frame.ref, exchange);
+    }
+    return id;
+  }
+
+  #send(
+    frame: Unsent<RequestFrame> | Unsent<MessageFrame> | Unsent<ResponseFrame> | Unsent<BinaryFrame>,
+    exchange: number,
+  ): number {
+    const id = this.outbox.newId();
+    this.outbox.send({ ...frame, id });
+    if (frame.needAck) this.acks.set(id, exchange);
+    return id;
+  }
+
+  #done(id: number, exchange: number): void {
+    this.told.add(id, exchange);
+    this.pastOurs.add(id, exchange);
+  }
+
+  #checkCount(kind: UnderWay["kind"], most: number, what: string, hint: string): void {
+    check(what, most, count(this.ours, kind) + 1, hint);
+  }
+
+  /** Refuse what the peer would not hold until its message is whole. */
+  #checkRoom(size: number): void {
+    for (const { kind, bytes } of this.ours.values()) if (kind === "set") size += bytes;
+    this.#checkHeld(size);
+  }
+
+  #checkHeld(size: number): void {
+    const hint = "max_waiting_bytes; send bigger things as a stream";
+    check("bytes of announced messages and files waiting", this.outbox.peer.maxWaitingBytes, size, hint);
+  }
+}
+
+function sizesOf(files: Files): number[] {
+  return files.map(([, blob]) => blob.length);
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BadEnvelope } from "../errors.ts";
+import { decode } from "../mfp/envelope.ts";
+import { fromHex, fromPlain } from "../mfp/plain.ts";
+import type { BodyFrame } from "../mfp/frames.ts";
+import { load, openPayload, pack, unpack } from "./payloads.ts";
+
+test("files are bytes, buffers or blobs, and named in the envelope", async () => {
+  const bytes = Uint8Array.of(9, 1, 2, 9).subarray(1, 3);
+  const packed = pack(
+    { endpoint: "a", data: 1 },
+    new Map([
+      [0, { bin: bytes, name: "a.bin", type: "x/y" }],
+      [5, { bin: Uint8Array.of(3).buffer }],
+      [2, { bin: new File(["hi"], "me.txt", { type: "text/plain" }) }],
+      [3, { bin: new Blob(["hi"]), name: "b" }],
+    ]),
+  );
+  const files = await load(packed);
+  assert.deepEqual(packed.sizes, [2, 1, 2, 2]);
+  const content = files.map(([key, blob]) => [key, ...blob]);
+  assert.deepEqual(content, [[0, 1, 2], [5, 3], [2, 104, 105], [3, 104, 105]]);
+  assert.deepEqual(decode(packed.payload, files).filemap, [
+    [0, "a.bin", "x/y"],
+    [5, "", ""],
+    [2, "me.txt", "text/plain"],
+    [3, "b", ""],
+  ]);
+});
+
+test("without files there is no filemap", () => {
+  assert.deepEqual(decode(pack({ endpoint: "a" }).payload), { endpoint: "a" });
+});
+
+test("a file that nobody named has empty names", () => {
+  const files = unpack([[1, fromHex("aa")], [2, fromHex("bb")]], { endpoint: "a", filemap: [[2, "b", "c"]] });
+  assert.deepEqual(files.get(1), { bin: fromHex("aa"), name: "", type: "" });
+  assert.deepEqual(files.get(2), { bin: fromHex("bb"), name: "b", type: "c" });
+});
+
+test("what is no envelope is told, not thrown", () => {
+  const empty = fromPlain({ type: "message", id: 1 }) as BodyFrame;
+  assert(openPayload(empty) instanceof BadEnvelope);
+});

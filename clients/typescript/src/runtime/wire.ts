@@ -1,0 +1,250 @@
+/** One connection: the machine, its socket, its turns and its timer; what it says and waits for. */
+
+import { CloseCode, Service } from "../codes.ts";
+import { BadEnvelope, ConnectionClosed, EndpointError, RemoteProtocolError } from "../errors.ts";
+import { RequestAborted, RequestTimeout, StreamAborted } from "../errors.ts";
+import { Connection } from "../mfp/connection.ts";
+import type { Event } from "../mfp/events.ts";
+import type { BodyFrame, Files } from "../mfp/frames.ts";
+import { HELLO, type Told, understand } from "../mfp/negotiation.ts";
+import { FRAME_OVERHEAD } from "../mfp/outbox.ts";
+import type { Settings } from "../mfp/settings.ts";
+import { Alarm } from "./alarm.ts";
+import { type Endpoints, Reply } from "./endpoints.ts";
+import { hangUp, type Socket, SOFT_BYTES } from "./link.ts";
+import { load, openPayload, type Packed, unpack } from "./payloads.ts";
+import type { Peer } from "./peer.ts";
+import { Room } from "./room.ts";
+import { Serving } from "./serving.ts";
+import { now, waitFor, type Waiter } from "./signals.ts";
+import { Inflow } from "./streams.ts";
+
+/** What one frame of a stream carries: small enough that others get their turn. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** What a connection is made of, beside its socket. */
+export interface Terms {
+  readonly settings: Settings;
+  /** Whether our frames carry a checksum. */
+  readonly sealed: boolean;
+  readonly endpoints: Endpoints;
+  readonly peer: Peer;
+}
+
+/** Sends what the machine says, in turn, and waits for what comes of it. */
+export class Wire {
+  readonly settings: Settings;
+  readonly inflow: Inflow;
+  readonly room = new Room(() => !this.closed && this.#socket.bufferedAmount > SOFT_BYTES);
+  /** What the listener said of itself, once it has; and what of it can be used. */
+  hello: unknown;
+  told: Told = understand({});
+  /** Why the connection is gone, if it is. */
+  closed: ConnectionClosed | undefined;
+  /** Resolves when the connection is gone for us, and when the socket is. */
+  readonly lost: Promise<ConnectionClosed>;
+  readonly gone: Promise<void>;
+  /** Streams of ours, and who is told that one of them is over. */
+  readonly outflow = new Map<number, (error: Error) => void>();
+  readonly #connection: Connection;
+  readonly #socket: Socket;
+  readonly #serving: Serving;
+  /** Who waits for an answer, an acknowledgement or a pong, by the id of the frame that it is about. */
+  readonly #waiting = new Map<number, Waiter<any> & { readonly about: number }>();
+  readonly #alarm = new Alarm(() => this.#tick());
+  #goes!: (error: ConnectionClosed) => void;
+
+  constructor(socket: Socket, { settings, sealed, endpoints, peer }: Terms) {
+    this.settings = settings;
+    this.#socket = socket;
+    this.#connection = new Connection(settings);
+    if (sealed) this.#connection.outbox.seal();
+    this.inflow = new Inflow(settings.maxWaitingBytes);
+    this.#serving = new Serving(this, peer, endpoints);
+    this.lost = new Promise((resolve) => (this.#goes = resolve));
+    this.gone = new Promise((resolve) => {
+      socket.onclose = socket.onerror = ({ code = 1006, reason = "" }) => {
+        this.#lose(code, reason);
+        resolve();
+      };
+    });
+    socket.onmessage = ({ data }) => this.#received(data);
+    this.#tick();
+  }
+
+  /** Seconds for a request that names none: ours, or the listener's where that is less. */
+  get requestTimeout(): number {
+    return this.#connection.requestTimeout;
+  }
+
+  /** What one frame of a stream of ours carries at most. */
+  get chunkBytes(): number {
+    return Math.min(CHUNK_BYTES, this.#connection.outbox.peer.maxFrameBytes - FRAME_OVERHEAD);
+  }
+
+  /** When it is our turn, have the machine say something, and send it. What `say` returns. */
+  say<T>(say: (connection: Connection) => T, signal?: AbortSignal): Promise<T> {
+    return this.room.turn(() => {
+      if (this.closed) throw this.closed;
+      return this.now(say) as T;
+    }, signal);
+  }
+
+  /** The same at once, whoever waits; nothing when the connection is gone. */
+  now<T>(say: (connection: Connection) => T): T | undefined {
+    if (this.closed) return undefined;
+    const said = say(this.#connection);
+    this.#flush();
+    return said;
+  }
+
+  /** Wait for what comes of a frame of ours that is, or belongs to, `about`. A signal takes it back. */
+  outcome<T = void>(id: number, signal?: AbortSignal, about = id): Promise<T> {
+    return waitFor<T>(
+      signal,
+      (waiter) => (this.closed ? waiter.reject(this.closed) : this.#waiting.set(id, { ...waiter, about })),
+      () => {
+        this.#waiting.delete(id);
+        this.now((connection) => connection.cancel(id) || connection.forget(id));
+      },
+    );
+  }
+
+  /** The files of what fits into a frame; throws `LimitExceeded` for what does not, before they are read. */
+  async load(packed: Packed): Promise<Files> {
+    this.#connection.outbox.checkSizes(packed.payload.length, packed.sizes);
+    return load(packed);
+  }
+
+  /** End the connection; for us it is gone at once, and everything pending fails with `ConnectionClosed`. */
+  close(code: number, reason: string): void {
+    if (this.closed) return;
+    hangUp(this.#socket, code, reason);
+    this.#lose(code, reason);
+  }
+
+  #flush(): void {
+    for (const frame of this.#connection.outbox.drain()) this.#socket.send(frame);
+  }
+
+  #lose(code: number, reason: string): void {
+    if (this.closed) return;
+    const error = (this.closed = new ConnectionClosed(code, reason));
+    this.#alarm.cancel();
+    this.#connection.close();
+    this.inflow.close(error);
+    this.#serving.close(error);
+    for (const waiter of this.#waiting.values()) waiter.reject(error);
+    for (const over of this.outflow.values()) over(error);
+    this.#waiting.clear();
+    this.outflow.clear();
+    this.room.look();
+    this.#goes(error);
+  }
+
+  #received(data: ArrayBuffer | string): void {
+    if (this.closed) return;
+    const { requestTimeout, progressTimeout } = this.settings;
+    const at = now();
+    try {
+      if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "a text message");
+      const event = this.#connection.receive(new Uint8Array(data), at);
+      if (event) this.#handle(event);
+      this.#flush();
+    } catch (error) {
+      if (!(error instanceof RemoteProtocolError)) throw error;
+      this.close(error.closeCode, error.message);
+    }
+    // What came may have to be given up some day.
+    if (!this.closed) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
+    this.room.look();
+  }
+
+  #tick(): void {
+    for (const event of this.#connection.tick(now())) this.#handle(event);
+    this.#flush();
+    this.#alarm.set(this.#connection.nextDeadline);
+  }
+
+  /** Ring in time for what was just asked. */
+  mind(deadline: number): void {
+    this.#alarm.set(deadline);
+  }
+
+  #handle(event: Event): void {
+    if ("frame" in event && event.frame.type !== "binary") {
+      this.#opened(event as Extract<Event, { readonly frame: BodyFrame }>);
+    } else if (event.type === "stream_chunk") {
+      this.inflow.push(event.frame);
+    } else if (event.type === "stream_lost") {
+      this.inflow.lose(event.ref, new StreamAborted(event.reason));
+    } else if (event.type === "acknowledged") {
+      this.#waiter(event.id)?.resolve(undefined);
+    } else if (event.type === "pong_received") {
+      this.#waiter(event.id)?.resolve(event.roundTrip);
+    } else if (event.type === "request_failed") {
+      this.#waiter(event.id)?.reject(failureOf(event.code, event.byPeer));
+    } else if (event.type === "request_cancelled") {
+      this.#serving.cancel(event.ref);
+    } else if (event.type === "message_refused" || event.type === "stream_refused") {
+      this.#refused(event.id);
+    } else if (event.type === "connection_over") {
+      this.close(event.code, event.reason);
+    }
+  }
+
+  /** A payload came. */
+  #opened(event: Extract<Event, { readonly frame: BodyFrame }>): void {
+    const opened = openPayload(event.frame);
+    const isBad = opened instanceof BadEnvelope;
+    if (isBad && event.frame.payload.length) this.#connection.strike(now(), opened.message);
+    this.#flush(); // an acknowledgement goes before the application sees anything
+    if (event.type === "request_received") {
+      void this.#serving.request(event, opened);
+    } else if (event.type === "stream_opened") {
+      void this.#serving.stream(event, opened);
+    } else if (event.type === "message_received") {
+      if (isBad || opened.endpoint !== HELLO || this.hello !== undefined) {
+        void this.#serving.message(event, opened);
+        return;
+      }
+      this.hello = opened.data ?? null;
+      this.told = understand(opened.data);
+      this.#connection.keepTo(this.told);
+    } else {
+      const waiter = this.#waiter(event.ref);
+      if (isBad) {
+        waiter?.reject(new RemoteProtocolError(`the answer cannot be read: ${opened.message}`));
+      } else if ("error" in opened) {
+        waiter?.reject(new EndpointError(opened.error));
+      } else {
+        waiter?.resolve(new Reply(opened.data, unpack(event.frame.files, opened)));
+      }
+    }
+  }
+
+  /** The peer does not take a message or a stream: nobody will acknowledge what belongs to it. */
+  #refused(ref: number): void {
+    const over = this.outflow.get(ref);
+    this.outflow.delete(ref);
+    const error = over
+      ? new StreamAborted("the peer wants no more of this stream")
+      : new RequestAborted("the peer does not take this message");
+    for (const [id, { about }] of this.#waiting) if (about === ref) this.#waiter(id)!.reject(error);
+    over?.(error);
+  }
+
+  #waiter(id: number): Waiter<any> | undefined {
+    const waiter = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiter;
+  }
+}
+
+function failureOf(code: Service, byPeer: boolean): Error {
+  if (code === Service.TIMEOUT) {
+    return new RequestTimeout(byPeer ? "the peer gave up" : "no answer in time");
+  }
+  const knows = code === Service.ABORT ? "refused" : "does not know of";
+  return new RequestAborted(`the peer ${knows} this request`);
+}

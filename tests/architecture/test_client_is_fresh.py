@@ -1,0 +1,28 @@
+"""The browser client in the wheel is the one that clients/typescript builds; told without Node."""
+
+import hashlib
+import re
+from pathlib import Path
+
+SHIPPED = Path("src/framehub/console/static/framehub.js")
+
+
+def test_the_shipped_client_is_made_of_these_sources(root: Path) -> None:
+    """As clients/typescript/scripts/build.mjs reckons it; if this fails: make client."""
+    client = root / "clients" / "typescript"
+    ours = [file.relative_to(client).as_posix() for file in (client / "src").rglob("*.ts")]
+    ours = [file for file in ours if not file.endswith(".test.ts") and not file.startswith("src/testing/")]
+    digest = hashlib.sha256()
+    for file in sorted([*ours, "package-lock.json", "scripts/build.mjs"]):
+        digest.update(file.encode() + b"\0" + (client / file).read_bytes() + b"\0")
+    first_line = (root / SHIPPED).read_text().partition("\n")[0]
+    found = re.search("sources sha256:([0-9a-f]{64})$", first_line)
+    assert found is not None, first_line
+    assert found[1] == digest.hexdigest(), f"{SHIPPED} is stale: make client"
+
+
+def test_the_lock_file_names_no_registry(root: Path) -> None:
+    """Where packages come from is each machine's own setting."""
+    lock = (root / "clients" / "typescript" / "package-lock.json").read_text()
+    assert '"resolved"' not in lock
+    assert '"integrity"' in lock
