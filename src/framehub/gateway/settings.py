@@ -107,16 +107,16 @@ class GatewaySettings:
 
     def _check_zeromq(self, name: str, address: str, allowed: Path | None) -> None:
         host, _ = split_address(address)
-        if self.curve_key is None and not self.allow_anonymous and not is_loopback(host):
+        if allowed is None and not self.allow_anonymous and not is_loopback(host):
             raise ConfigError(
                 f"{name} = {address}: anybody who reaches this address could connect. Use 127.0.0.1, or CURVE"
-                " keys (--curve-key), or say that this is meant (--allow-anonymous)"
+                f" keys (--curve-key, --{name.removesuffix('s')}-keys), or say that this is meant"
+                " (--allow-anonymous)"
             )
-        if (self.curve_key is None) != (allowed is None):
-            raise ConfigError(
-                "curve_key, service_keys, client_keys and worker_keys go together: give all of them, or none;"
-                f" those of {name} are not needed where {name} are off"
-            )
+        if self.curve_key is None and allowed is not None:
+            raise ConfigError(f"{name.removesuffix('s')}_keys go with curve_key: give both, or neither")
+        if self.curve_key is not None and allowed is None and name != "services":
+            raise ConfigError("curve_key, client_keys and worker_keys go together: give all of them, or none")
 
 
 def split_address(address: str) -> tuple[str, int]:

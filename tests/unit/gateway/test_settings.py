@@ -52,13 +52,16 @@ def test_sockets_beyond_this_machine_need_keys(name: str, tmp_path: Path) -> Non
     names = ("curve_key", "service_keys", "client_keys", "worker_keys")
     keys: dict[str, Any] = dict.fromkeys(names, tmp_path)
     assert GatewaySettings(**beyond, **keys)
-    with pytest.raises(ConfigError, match="go together"):
-        GatewaySettings(**beyond, **keys | {"service_keys": None})
+    with pytest.raises(ConfigError, match=r"--curve-key|go together"):
+        GatewaySettings(**beyond, **keys | {f"{name.removesuffix('s')}_keys": None})
 
 
-def test_a_hub_that_is_off_needs_no_keys(tmp_path: Path) -> None:
+def test_services_on_this_machine_need_no_keys_where_functions_have_some(tmp_path: Path) -> None:
     keys: dict[str, Any] = dict.fromkeys(("curve_key", "client_keys", "worker_keys"), tmp_path)
+    assert GatewaySettings(**keys)
     assert GatewaySettings(**keys, services=None)
+    with pytest.raises(ConfigError, match="--service-keys"):
+        GatewaySettings(**keys, services="0.0.0.0:7401")
 
 
 @pytest.mark.parametrize(
