@@ -70,6 +70,25 @@ test("an upload is given up by a signal, while it waits too", async () => {
   await client.close();
 });
 
+test("many acknowledgements under way are lawful, and no leak", async () => {
+  const { client, socket, listener } = await pair();
+  const warnings: unknown[] = [];
+  const noted = (warning: Error) => warnings.push(warning);
+  process.on("warning", noted);
+  listener.endpoints.onStream("up", async (stream) => void (await stream.read()));
+  socket.stalled = true;
+  const out = client.stream({ endpoint: "up" });
+  const writer = out.getWriter();
+  for (let n = 0; n < 20; n++) await writer.write(bytes(256 * 1024));
+  assert.equal(out.progress.received, 0);
+  socket.stalled = false;
+  await writer.close();
+  assert.equal(out.progress.received, 20 * 256 * 1024);
+  await client.close();
+  process.off("warning", noted);
+  assert.deepEqual(warnings, []);
+});
+
 test("a stream takes bytes only", async () => {
   const { client, listener } = await pair();
   listener.endpoints.onStream("up", (stream) => stream.read().catch(() => {}));

@@ -1,7 +1,9 @@
 /** Streams that we send: a `WritableStream` of bytes that waits when the peer is slow. */
 
 import { LocalProtocolError } from "../errors.ts";
+import type { Connection } from "../mfp/connection.ts";
 import { type Bytes, NO_BYTES } from "../mfp/frames.ts";
+import type { ChunkOptions } from "../mfp/speaking.ts";
 import { whenAborted } from "./signals.ts";
 import type { Wire } from "./wire.ts";
 
@@ -70,18 +72,18 @@ class Sink implements UnderlyingSink<Uint8Array> {
       const piece = bytes.subarray(at, at + size);
       const sent = this.sent + piece.length;
       const needAck = sent - this.#asked >= TOLD_BYTES;
-      const told = await this.#send(piece, { key: this.#flow.key ?? this.#nextKey++, needAck });
+      const id = await this.#send(piece, { key: this.#flow.key ?? this.#nextKey++, needAck });
       this.sent = sent;
       if (needAck) {
         this.#asked = sent;
-        told().then(() => this.#progress(sent), () => {});
+        this.#wire.outcome(id, undefined, this.#ref).then(() => this.#progress(sent), () => {});
       }
     }
   }
 
   async close(): Promise<void> {
-    const told = await this.#send(NO_BYTES, { final: true, needAck: true });
-    await told();
+    const id = await this.#send(NO_BYTES, { final: true, needAck: true });
+    await this.#wire.outcome(id, this.#stop.signal, this.#ref);
     this.#wire.outflow.delete(this.#ref);
     this.#leave();
     this.#progress(this.sent);
@@ -92,11 +94,10 @@ class Sink implements UnderlyingSink<Uint8Array> {
     this.#stop.abort(reason);
   }
 
-  /** Send a frame in its turn; how to wait until the peer has it. */
-  async #send(data: Bytes, options: object): Promise<() => Promise<void>> {
-    const { signal } = this.#stop;
-    const id = await this.#wire.say((connection) => connection.chunk(this.#ref, data, options), signal);
-    return () => this.#wire.outcome(id, signal, this.#ref);
+  /** Send a frame in its turn; its id. */
+  #send(data: Bytes, options: ChunkOptions): Promise<number> {
+    const say = (connection: Connection) => connection.chunk(this.#ref, data, options);
+    return this.#wire.say(say, this.#stop.signal);
   }
 
   #giveUp(): void {
