@@ -9,7 +9,7 @@ import { after } from "node:test";
 
 const COMMAND = process.env["FRAMEHUB"] ?? resolve("../../.venv/bin/framehub");
 const HERE = resolve("interop");
-const OTHER_DOORS = ["--services", "--clients", "--workers"];
+const OTHER_DOORS = ["--services", "--clients", "--workers", "--admin"];
 const SAMPLE = "framehub.gateway.sample:endpoints";
 
 /** `framehub ARGS` to its end; what it prints. */
