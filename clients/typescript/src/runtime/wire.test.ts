@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { ConnectionClosed, RemoteProtocolError } from "../errors.ts";
 import { encode } from "../mfp/codec.ts";
 import { fromHex, fromPlain } from "../mfp/plain.ts";
+import { eventually } from "../testing/eventually.ts";
 import { MemoryListener, pair } from "../testing/sockets.ts";
 import { connect } from "./connect.ts";
 
@@ -37,6 +38,16 @@ test("a peer that says nothing any more is pinged, then left", async () => {
 test("a connection that nobody uses is closed where that was asked for", async () => {
   const { client } = await pair({}, { reconnect: false, limits: { idleTimeout: 0.02 } });
   assert.equal(((await client.closed) as ConnectionClosed).code, 1000);
+});
+
+test("faults that time brings to light count as well", async () => {
+  const strict = { badFiles: "deliver", progressTimeout: 0.02, maxStrikes: 1 } as const;
+  const { socket } = await pair(strict, { reconnect: false });
+  for (const id of [70_000, 70_001]) {
+    socket.other!.send(encode(fromPlain({ type: "message", id, payload: "68", expected: [1] })));
+  }
+  await eventually(() => socket.closedWith);
+  assert.equal(socket.closedWith?.[0], 4008);
 });
 
 test("the hello tells limits, time and the link's name, once", async () => {

@@ -146,24 +146,27 @@ export class Wire {
     if (this.closed) return;
     const { requestTimeout, progressTimeout } = this.settings;
     const at = now();
-    try {
-      if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "a text message");
-      const event = this.#connection.receive(new Uint8Array(data), at);
-      if (event) this.#handle(event);
-      this.#flush();
-    } catch (error) {
-      if (!(error instanceof RemoteProtocolError)) throw error;
-      this.close(error.closeCode, error.message);
-    }
+    if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "a text message");
+    this.#hear(() => [this.#connection.receive(new Uint8Array(data), at)]);
     // What came may have to be given up some day.
     if (!this.closed) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
     this.room.look();
   }
 
   #tick(): void {
-    for (const event of this.#connection.tick(now())) this.#handle(event);
-    this.#flush();
+    this.#hear(() => this.#connection.tick(now()));
     this.#alarm.set(this.#connection.nextDeadline);
+  }
+
+  /** Do what events ask for; a peer that broke the rules is left. */
+  #hear(events: () => (Event | undefined)[]): void {
+    try {
+      for (const event of events()) if (event) this.#handle(event);
+      this.#flush();
+    } catch (error) {
+      if (!(error instanceof RemoteProtocolError)) throw error;
+      this.close(error.closeCode, error.message);
+    }
   }
 
   /** Ring in time for what was just asked. */
