@@ -230,7 +230,8 @@ class ServiceSide:
             return f"the hub says {text}: registering again"
         if frame.state is HubState.COMMAND:
             if frame.parameter == HubCommand.PING:
-                self._say(0, HubState.COMMAND, HubCommand.PONG, frame.body)
+                if self._is_connected:  # on a new connection we first say who we are
+                    self._say(0, HubState.COMMAND, HubCommand.PONG, frame.body)
                 return None
             if frame.parameter == HubCommand.PONG:
                 if len(frame.body) == 8:

@@ -246,6 +246,14 @@ def test_pings_are_answered(version: int) -> None:
     assert made.says() == [HubFrame(0, COMMAND, HubCommand.PONG, b"12345678")]
 
 
+def test_a_ping_that_comes_before_we_know_of_a_new_connection_is_not_answered() -> None:
+    """The hub would take us for one that was there all the time, with all its streams."""
+    made = side()
+    made.disconnected()
+    made.hears(HubFrame(0, COMMAND, HubCommand.PING, b"12345678"))
+    assert made.says() == []
+
+
 def ticks(made: ServiceSide, *times: float) -> None:
     """Look at the clock twice a second, up to each of these times."""
     for until in times:
