@@ -95,6 +95,7 @@ class Board:
         if stream.waiting_bytes:
             self.waits_less(client, stream.waiting_bytes)
             stream.waiting_bytes = 0
+            stream.is_gapped = True
             instance.has_husks = True
             self.drop_husks(instance)
         return instance
@@ -111,6 +112,7 @@ class Board:
     ) -> None:
         """End a stream and tell both sides, or the one that is left."""
         instance = self.end(stream, now)
+        stream.is_gapped |= not service
         self.counts[f"killed: {code.name.lower()}"] += 1
         self.drop_held(stream)
         body = text.encode()

@@ -95,7 +95,7 @@ class FromServices:
         """Ask it for a sign of life."""
         instance.pinged = now
         ping = self._board.ping()
-        instance.asked = ping.body
+        instance.asked, instance.asked_epoch = ping.body, self._board.epoch
         self._board.tell(instance, ping)
 
     # --- who they are ----------------------------------------------------------------------------------
@@ -142,6 +142,7 @@ class FromServices:
         if instance.number >= 0:
             self._withdraw(instance)
             if instance.epoch != board.epoch:  # it may have come back, and have missed something
+                self._holding.drop(instance)
                 self._lose_streams(instance, now, "the service came back")
         else:
             board.changes.append((True, instance))
@@ -206,8 +207,8 @@ class FromServices:
             self._board.tell(instance, HubFrame(0, _COMMAND, HubCommand.PONG, frame.body))
             return None
         if frame.state is _COMMAND and frame.parameter == HubCommand.PONG:
-            if frame.body == instance.asked:  # it did not begin anew: it would have configured itself first
-                instance.epoch = self._board.epoch
+            if frame.body == instance.asked:  # it had not begun anew: it would have configured itself first
+                instance.epoch = max(instance.epoch, instance.asked_epoch)
             return None
         if frame.state is _COMMAND and frame.parameter == HubCommand.CLOSE:
             instance.is_leaving = True

@@ -61,9 +61,9 @@ class Instance:
     """One service at the hub's ROUTER. Several may offer the same number."""
 
     __slots__ = (
-        "asked", "complained", "epoch", "functions", "has_husks", "heard", "held", "identity", "interface",
-        "is_gone", "is_leaving", "name", "number", "pinged", "streams", "stuck_since", "timeout", "told",
-        "version",
+        "asked", "asked_epoch", "complained", "epoch", "functions", "has_husks", "heard", "held", "identity",
+        "interface", "is_gone", "is_leaving", "name", "number", "pinged", "streams", "stuck_since", "timeout",
+        "told", "version",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, version: int, now: float) -> None:
@@ -82,6 +82,8 @@ class Instance:
         self.pinged = NEVER
         self.asked = b""
         """What it was last asked with for a sign of life."""
+        self.asked_epoch = 0
+        """How many disconnections had been seen then."""
         self.epoch = 0
         """How many disconnections had been seen when it was surely still there."""
         self.is_leaving = False
@@ -109,8 +111,8 @@ class Stream:
 
     __slots__ = (
         "answered", "client", "function", "held_bytes", "hub_id", "id", "instance", "is_cut", "is_done",
-        "is_over", "last", "name", "place", "service", "timeout", "to_client", "to_service", "unanswered",
-        "waiting_bytes",
+        "is_gapped", "is_over", "last", "name", "place", "service", "timeout", "to_client", "to_service",
+        "unanswered", "waiting_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -147,6 +149,8 @@ class Stream:
         self.is_over = False
         self.is_cut = False
         """Killed or closed: of what was said before, nothing is sent any more."""
+        self.is_gapped = False
+        """Over, and something is not sent to its service: so nothing else is that was said before the end."""
         self.held_bytes = 0
         self.waiting_bytes = 0
         self.place = 0

@@ -8,7 +8,7 @@ its owner empties. Time comes in as ``now``; ``tick`` is called a few times a se
 from typing import Final
 
 from framehub.codes import CloseCode, HubError
-from framehub.hub.board import Board
+from framehub.hub.board import ENDINGS, Board
 from framehub.hub.from_clients import About, FromClients
 from framehub.hub.from_services import FromServices
 from framehub.hub.headers import HEADER_BYTES, stream_and_state
@@ -90,6 +90,12 @@ class Switch:
         self._board.lose_client(client, now)
         self._holding.forget(client)
 
+    def is_late(self, instance: Instance, data: bytes, stream: Stream | None) -> bool:
+        """Whether this is not to be sent to a service any more: what came before it was dropped since."""
+        if stream is None or not stream.is_gapped:
+            return False
+        return stream_and_state(data, instance.version)[1] not in ENDINGS
+
     def stream_of(self, client: Client, data: bytes | memoryview) -> Stream | None:
         """The open stream that a frame of a client's names."""
         if len(data) < HEADER_BYTES[client.version]:
@@ -151,9 +157,8 @@ class Switch:
     def _look_at_clients(self, now: float, *, lenient: bool) -> None:
         patience = self.settings.client_ping
         quiet = now - patience
-        for client in self.clients:
-            if client.heard > quiet:
-                continue
+        silent = [client for client in self.clients if client.heard <= quiet]
+        for client in sorted(silent, key=_link):  # so that the same things always happen in the same order
             if client.is_paused or client.is_full:
                 client.heard = now  # it may have said something; we do not read it, or it does not read us
             elif client.heard <= quiet - patience and not lenient:
@@ -162,3 +167,7 @@ class Switch:
             elif client.pinged <= quiet:
                 client.pinged = now
                 self._board.say(client, self._board.ping())
+
+
+def _link(client: Client) -> bytes:
+    return client.link

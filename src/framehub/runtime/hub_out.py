@@ -36,6 +36,8 @@ class ServiceOutbox:
             try:
                 if instance.held:
                     self._switch.hold_for_service(instance, data, stream, monotonic())
+                elif stream is not None and stream.is_gapped and self._switch.is_late(instance, data, stream):
+                    continue
                 elif not instance.is_gone:
                     if len(data) > LARGE:
                         sent = self._send_large(instance, data, stream)

@@ -173,47 +173,6 @@ def test_a_service_may_have_the_number_0(desk: Desk) -> None:
     assert not stream.is_over
 
 
-def test_a_service_that_came_back_has_lost_its_streams(desk: Desk) -> None:
-    client, _ = desk.client(), desk.service()
-    desk.opens(client, 1)
-    desk.switch.service_disconnected(desk.now)
-    assert [told[2] for told in desk.to_services()] == ["PING"]
-    desk.configure("s")
-    assert [told[1:3] for told in desk.to_services()] == [(0, "READY")]
-    assert desk.to_clients() == [("c", 1, "SERVICE_DISCONNECT")]
-    desk.agree()
-
-
-def test_a_service_that_was_there_all_the_time_keeps_its_streams(desk: Desk) -> None:
-    """Another's connection ended: this one answers the PING before it configures itself anew."""
-    client, _, other = desk.client(), desk.service(), desk.service("other")
-    stream = desk.opens(client, 1)
-    desk.switch.service_disconnected(desk.now)
-    pings = {told[0]: told[3] for told in desk.to_services()}
-    desk.switch.service_gone(other, desk.now)
-    desk.answers("s", 0, COMMAND, PONG, b"something else")
-    desk.answers("s", 0, COMMAND, PONG, pings["s"])
-    desk.configure("s", number=8)
-    assert not stream.is_over
-    assert desk.to_clients() == []
-
-
-@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
-def test_a_service_may_come_back_in_the_other_version(desk: Desk, before: int, after: int) -> None:
-    client, _ = desk.client(), desk.service(version=before)
-    desk.opens(client, 1)
-    assert desk.service_sends("s", configuration(version=after)[:-1]) != ""
-    assert desk.switch.instances[b"s"].version == before, "that was no configuration"
-    desk.take()
-    assert desk.configure("s", version=after) is None
-    assert desk.switch.instances[b"s"].version == after
-    told, to_services = desk.take()
-    assert told == [("c", 1, "SERVICE_DISCONNECT")]
-    assert [words[1:3] for words in to_services] == [(0, "READY")]
-    assert [joined for joined, _ in desk.switch.changes] == [True, False, True]
-    desk.agree()
-
-
 def test_a_service_that_cannot_be_reached_is_gone(desk: Desk) -> None:
     client, instance = desk.client(), desk.service(interface=b'{"name":"x"}')
     desk.opens(client, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from framehub.hub.parties import Stream
-from tests.unit.hub.desk import CLOSE, COMMAND, FIRST_ID, LAST, MESSAGE, PONG, Desk, frame
+from tests.unit.hub.desk import CLOSE, COMMAND, FIRST_ID, LAST, MESSAGE, PING, PONG, Desk, frame
 
 
 @pytest.fixture
@@ -47,6 +47,40 @@ def test_the_stream_of_a_frame_is_found(desk: Desk, version: int) -> None:
     assert desk.switch.stream_of(client, b"\0\0\0") is None
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_comes_behind_a_gap_is_late(desk: Desk, version: int) -> None:
+    """[HUB-7.6] What waited is dropped when the stream ends; what was said after it is not sent either."""
+    client, instance = desk.client(), desk.service(version=version)
+    desk.opens(client, 1)
+    desk.says(client, 1, MESSAGE, body=b"waits")
+    desk.deliver(instance)
+    desk.says(client, 1, MESSAGE, body=b"is put out")
+    assert not desk.switch.is_late(*desk.switch.to_services[0])
+    desk.says(client, 1, COMMAND, CLOSE)
+    desk.answers("s", 0, COMMAND, PING)
+    assert not instance.held
+    assert [desk.switch.is_late(*entry) for entry in desk.switch.to_services] == [True, False, False]
+    assert [told[2] for told in desk.to_services()] == ["MESSAGE", "CLOSE", "PONG"]
+
+
+def test_what_was_said_just_before_the_end_is_sent_if_nothing_is_missing(desk: Desk) -> None:
+    client, _ = desk.client(), desk.service()
+    assert isinstance(desk.first(client, 1), Stream)
+    desk.says(client, 1, MESSAGE)
+    desk.says(client, 1, COMMAND, CLOSE)
+    assert [desk.switch.is_late(*entry) for entry in desk.switch.to_services] == [False, False, False]
+
+
+def test_what_was_for_a_service_that_has_gone_is_late(desk: Desk) -> None:
+    """It may be back, and knows nothing of that stream."""
+    client, _ = desk.client(), desk.service()
+    desk.opens(client, 1)
+    desk.says(client, 1, MESSAGE)
+    desk.switch.service_disconnected(desk.now)
+    desk.configure("s")
+    assert [desk.switch.is_late(*entry) for entry in desk.switch.to_services] == [True, False, False]
+
+
 def test_a_failure_of_ours_ends_one_stream(desk: Desk) -> None:
     """[HUB-10.7]"""
     client, _ = desk.client(), desk.service()
@@ -71,6 +105,15 @@ def test_a_silent_client_is_asked_and_then_let_go(desk: Desk) -> None:
     assert desk.to_close() == [("c", 1001)], "once"
     assert desk.to_clients() == []
     desk.leaves(client)
+
+
+def test_silent_clients_are_asked_in_the_order_of_their_links(desk: Desk) -> None:
+    """So that the same story is always told in the same way."""
+    names = [f"{number:03}" for number in range(50)]
+    for name in reversed(names):
+        desk.client(name)
+    desk.wait(20.0)
+    assert [told[0] for told in desk.to_clients()] == names
 
 
 def test_a_client_that_answers_stays(desk: Desk) -> None:

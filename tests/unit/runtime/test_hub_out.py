@@ -1,11 +1,14 @@
 """What goes to services: how far ahead, and what happens to the rest."""
 
-from framehub.codes import HubCommand
+from time import monotonic
+
+from framehub.codes import HubCommand, HubError
+from framehub.hub.headers import HubFrame, Settings, Way, encode
 from framehub.hub.settings import HubSettings
 from framehub.runtime.hub_window import MARK, WINDOW
 from framehub.runtime.zmq_setup import Options
 
-from .hub_parts import COMMAND, MESSAGE, Caller, RawService, hub_at_work, tapped, until
+from .hub_parts import COMMAND, FIRST, MESSAGE, NUMBER, Caller, RawService, hub_at_work, tapped, until
 
 PATIENT = HubSettings(busy_after=600, dead_after=600)
 
@@ -29,6 +32,27 @@ async def test_a_service_that_does_not_read_is_not_sent_much() -> None:
         await until(lambda: not hub.switch.stuck)
         service.close()
         await until(lambda: not hub._outbox._windows)
+        await caller.end()
+
+
+async def test_a_service_that_came_back_hears_nothing_of_streams_of_before() -> None:
+    """Not even what was said just before the hub knew."""
+    async with hub_at_work() as (hub, listener):
+        service = await RawService(hub).registers()
+        caller = await Caller.open(listener)
+        caller.opens(1)
+        await service.hears()
+        switch, now = hub.switch, monotonic()
+        (client,), (instance,) = switch.clients, switch.instances.values()
+        hub.says(client, encode(HubFrame(1, MESSAGE, 0, b"for whom?"), 2, Way.CLIENT_TO_HUB))
+        switch.service_disconnected(now)
+        record = HubFrame(0, FIRST, 0, b"", None, Settings(2, 0, NUMBER))
+        switch.service_says(instance.identity, [encode(record, 2, Way.SERVICE_TO_HUB)], now)
+        (told,) = await service.hears()
+        assert (told.stream, told.parameter) == (0, HubCommand.READY)
+        error = await caller.hears()
+        assert (error.stream, error.parameter) == (1, HubError.SERVICE_DISCONNECT)
+        service.close()
         await caller.end()
 
 
