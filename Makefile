@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -33,6 +33,9 @@ simulate: setup-dev ## two connections on a modelled wire; ARGS="--connections 1
 
 simulate-rpc: setup-dev ## clients, a proxy and workers on a modelled network; ARGS="--queries 1000000 --jobs 2"
 	@$(bin)/python -m tests.simulation.rpc $(ARGS)
+
+simulate-hub: setup-dev ## clients, the hub and services on a modelled network; ARGS="--streams 1000000 --jobs 2"
+	@$(bin)/python -m tests.simulation.hub $(ARGS)
 
 fuzz: setup-dev ## guided by coverage; ARGS="codec --runs 10000000", or connection, envelope, all
 	@scripts/fuzz.sh $(or $(ARGS),all)
