@@ -12,11 +12,11 @@ import zmq
 from framehub.runtime.zmq_setup import Options
 from tests.unit.runtime.zmq_peers import Told
 
-BRISK = Options(heartbeat=0.1, heartbeat_timeout=0.3, heartbeat_ttl=0.5)
+BRISK = Options(heartbeat=0.2, heartbeat_timeout=1.5, heartbeat_ttl=2.0)
 MANY = 20_000
 MESSAGE = bytes(2_000)
-BEATS = 1.0
-"""Seconds in which several heartbeats would be due."""
+BEATS = 3.0
+"""Seconds in which several heartbeats are due, and whoever answers none is given up."""
 
 
 def flooding(kind: int) -> zmq.Socket[bytes]:
