@@ -234,7 +234,7 @@ class WebSocketLink(Behind, WSListener):
     def _send_large(self, transport: WSTransport, pieces: tuple[bytes, ...]) -> None:
         """Nothing is copied on the listening side; on the other every byte is, once, to be masked."""
         self._write()
-        if transport.is_close_frame_sent:
+        if _is_over(transport):
             return
         if len(pieces) == 1:
             transport.send(_BINARY, pieces[0])
@@ -254,7 +254,7 @@ class WebSocketLink(Behind, WSListener):
         """Write the small frames that wait, as one."""
         if self._small:
             assert self._transport is not None
-            if not self._transport.is_close_frame_sent:  # picows refuses by itself what is broken
+            if not _is_over(self._transport):
                 self._transport.underlying_transport.write(b"".join(self._small))
             self._small.clear()
             self._small_bytes = 0
@@ -353,6 +353,12 @@ class WebSocketLink(Behind, WSListener):
     def _cut_later(self, transport: WSTransport) -> None:
         """What a peer has not read of our last words by then, it loses."""
         self._cutting = self._loop.call_later(CLOSING_SECONDS, transport.disconnect, False)
+
+
+def _is_over(transport: WSTransport) -> bool:
+    """Whether nothing can be sent: picows refused what was broken, or the socket is lost."""
+    over: bool = transport.is_close_frame_sent or transport.underlying_transport.is_closing()
+    return over
 
 
 def _may_be_sent(code: int) -> bool:

@@ -13,6 +13,7 @@ from framehub.runtime.calls import Call
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.listen import Listener, listen
+from framehub.runtime.websocket import WebSocketLink
 
 from . import raw
 from .raw import FIN, RawClient
@@ -166,6 +167,24 @@ async def test_a_lost_connection_is_1006(server: Listener) -> None:
     (peer,) = server.peers
     client.writer.transport.abort()
     assert (await peer.closed).code == 1006
+
+
+async def test_nothing_is_written_to_a_socket_that_is_lost(
+    server: Listener, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A moment before we are told that it is: the transport would log every try."""
+    client = await RawClient.open(server.port)
+    (peer,) = server.peers
+    link = peer._link
+    assert isinstance(link, WebSocketLink)
+    assert link._transport is not None
+    link._transport.underlying_transport.abort()
+    for _ in range(20):
+        link.send(bytes(10))
+        link.send(bytes(100_000))
+    assert caplog.messages == []
+    await peer.closed
+    await client.end()
 
 
 async def test_a_peer_that_provokes_answers_and_does_not_read_is_cut_off(server: Listener) -> None:
