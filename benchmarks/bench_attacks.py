@@ -11,7 +11,7 @@ import json
 import resource
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
@@ -19,16 +19,26 @@ from typing import Any
 
 from benchmarks import guessing
 from benchmarks.report import Report
-from tests.attacks import rpc_arena, rpc_thrown, thrown_at_mfp, thrown_at_sockets
+from tests.attacks import (
+    busy,
+    hub_thrown,
+    hub_thrown_at_router,
+    rpc_arena,
+    rpc_thrown,
+    thrown_at_mfp,
+    thrown_at_sockets,
+)
 from tests.attacks.arena import FULL, MIB, NOISE, PER_SECOND, Arena, Attack, Siege
-from tests.attacks.rpc_arena import RpcArena, RpcAttack, RpcSiege
+from tests.attacks.busy import A, BusyAttack, BusySiege
+from tests.attacks.hub_arena import HubArena
+from tests.attacks.rpc_arena import RpcArena
 
 SECONDS = 3.0
 WANTED_MS = 250.0
 """99 of 100 honest requests, during any attack."""
 
 
-def p99(siege: Siege | RpcSiege) -> float:
+def p99(siege: Siege | BusySiege) -> float:
     """Milliseconds."""
     waits = sorted(siege.waits)
     return waits[int(len(waits) * 0.99)] * 1e3
@@ -49,7 +59,7 @@ def seen(found: Counter[object]) -> str:
     return ", ".join(f"{what}: {count:,}" for what, count in sorted(found.items(), key=str))
 
 
-def line(name: str, siege: Siege | RpcSiege, allowed: float, quiet: float) -> str:
+def line(name: str, siege: Siege | BusySiege, allowed: float, quiet: float) -> str:
     done = siege.done["requests"] if isinstance(siege, Siege) else len(siege.waits)
     return (
         f"{name:44} {siege.grown / MIB:6.1f} of {allowed / MIB:6.1f}   {p99(siege) / quiet:6.1f}"
@@ -57,36 +67,35 @@ def line(name: str, siege: Siege | RpcSiege, allowed: float, quiet: float) -> st
     )
 
 
-async def besiege_functions(arena: RpcArena, attack: RpcAttack | None) -> RpcSiege:
-    """The same for remote functions."""
+async def besiege_busy(arena: A, attack: BusyAttack[A] | None) -> BusySiege:
+    """The same where the honest work on and on."""
     async with arena.attacked() as siege:
         until = monotonic() + SECONDS
         while attack is not None and (not siege.seen or monotonic() < until):
             siege.seen += await attack.throw(arena, attack.count)
+            await arena.calm()
         if attack is None:
             await asyncio.sleep(SECONDS)
     return siege
 
 
-def functions(report: Report) -> float:
-    """Attacks on remote functions; the worst latency of honest calls, in milliseconds."""
+def all_of(report: Report, what: str, arena: A, attacks: Iterable[BusyAttack[A]]) -> float:
+    """The worst latency of the honest during these attacks, in milliseconds."""
     worst = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        arena = RpcArena(Path(folder), rpc_arena.QUICK)
-        try:
-            quiet = asyncio.run(besiege_functions(arena, None))
-            base = p99(quiet)
-            report.say(line("none, remote functions", quiet, rpc_arena.NOISE, base))
-            for attack in rpc_thrown.ALL:
-                siege = asyncio.run(besiege_functions(arena, attack))
-                allowed = attack.allowed + rpc_arena.NOISE + rpc_arena.PER_SECOND * siege.seconds
-                if siege.failures:
-                    raise RuntimeError(f"{attack.name}: honest callers failed: {siege.failures}")
-                mark = report.at_most(f"{attack.name}: memory", siege.grown / MIB, allowed / MIB, "MiB")
-                report.say(f"{line(attack.name, siege, allowed, base)}   {mark}")
-                worst = max(worst, p99(siege))
-        finally:
-            arena.close()
+    try:
+        quiet = asyncio.run(besiege_busy(arena, None))
+        base = p99(quiet)
+        report.say(line(f"none, {what}", quiet, busy.NOISE, base))
+        for attack in attacks:
+            siege = asyncio.run(besiege_busy(arena, attack))
+            allowed = attack.allowed + busy.NOISE + busy.PER_SECOND * siege.seconds
+            if siege.failures:
+                raise RuntimeError(f"{attack.name}: honest peers failed: {siege.failures}")
+            mark = report.at_most(f"{attack.name}: memory", siege.grown / MIB, allowed / MIB, "MiB")
+            report.say(f"{line(attack.name, siege, allowed, base)}   {mark}")
+            worst = max(worst, p99(siege))
+    finally:
+        arena.close()
     return worst
 
 
@@ -120,8 +129,14 @@ def main(report: Report) -> None:
             report.say(f"{line(attack.name, siege, allowed, base)}   {mark}")
             worst = max(worst, p99(siege))
     report.at_most("honest requests during the worst attack, 99 of 100", worst, WANTED_MS, "ms")
-    worst = functions(report)
+    with tempfile.TemporaryDirectory() as folder:
+        arena_of_functions = RpcArena(Path(folder), rpc_arena.QUICK)
+        worst = all_of(report, "remote functions", arena_of_functions, rpc_thrown.ALL)
     report.at_most("honest calls during the worst attack, 99 of 100", worst, WANTED_MS, "ms")
+    with tempfile.TemporaryDirectory() as folder:
+        attacks = (*hub_thrown.BY_CLIENTS, *hub_thrown_at_router.AT_ROUTER)
+        worst = all_of(report, "hub", HubArena(Path(folder)), attacks)
+    report.at_most("honest streams during the worst attack, 99 of 100", worst, WANTED_MS, "ms")
     guess(report)
 
 

@@ -62,9 +62,11 @@ class Attacker:
         self._came = b""
 
     @classmethod
-    async def connected(cls, port: int, *, source: str = "127.0.0.1") -> "Attacker":
-        """``source`` is the address that it comes from."""
+    async def connected(cls, port: int, *, source: str = "127.0.0.1", window: int = 0) -> "Attacker":
+        """``source`` is the address that it comes from; no more than ``window`` bytes are taken unread."""
         connection = socket.socket()
+        if window:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         connection.setblocking(False)
         try:
             if source != "127.0.0.1":
@@ -78,10 +80,10 @@ class Attacker:
 
     @classmethod
     async def asked(
-        cls, port: int, *headers: str, path: str = "/mfp", source: str = "127.0.0.1"
+        cls, port: int, *headers: str, path: str = "/mfp", source: str = "127.0.0.1", window: int = 0
     ) -> tuple["Attacker", str]:
         """Ask for an upgrade; the answer's head."""
-        self = await cls.connected(port, source=source)
+        self = await cls.connected(port, source=source, window=window)
         try:
             await self.throw(upgrade(port, *headers, path=path))
             while b"\r\n\r\n" not in self._came:

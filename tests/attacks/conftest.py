@@ -3,16 +3,19 @@
 import resource
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 import pytest_asyncio
 
 from .arena import MIB, Arena, Attack, Siege
+from .hub_arena import HubArena
 from .rpc_arena import RpcArena
 
 Arenas: TypeAlias = Callable[..., Arena]
 RpcArenas: TypeAlias = Callable[..., RpcArena]
+HubArenas: TypeAlias = Callable[..., HubArena]
+B = TypeVar("B", RpcArena, HubArena)
 
 IMPATIENT = {"request_timeout": 3.0, "progress_timeout": 1.0, "max_waiting_bytes": 2**20}
 """So that a test sees the end of what is waited for, and little is much; honest clients need less."""
@@ -69,14 +72,24 @@ async def thrown(arenas: Arenas, attack: Attack) -> Siege:
 @pytest.fixture(scope="session")
 def rpc_arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RpcArenas]:
     """The gateway with these settings of its proxy, with or without CURVE keys."""
-    made: dict[str, RpcArena] = {}
+    yield from _made(RpcArena, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def hub_arenas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubArenas]:
+    """The gateway with these settings of its hub, with or without CURVE keys."""
+    yield from _made(HubArena, tmp_path_factory)
+
+
+def _made(kind: type[B], folders: pytest.TempPathFactory) -> Iterator[Callable[..., B]]:
+    made: dict[str, B] = {}
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    def make(settings: Mapping[str, Any], *, curve: bool = False) -> RpcArena:
-        name = f"{sorted(settings.items())} {curve}"
+    def make(settings: Mapping[str, Any] | None = None, *, curve: bool = False) -> B:
+        name = f"{sorted((settings or {}).items())} {curve}"
         if name not in made:
-            made[name] = RpcArena(tmp_path_factory.mktemp("rpc"), settings, curve=curve)
+            made[name] = kind(folders.mktemp("busy"), settings, curve=curve)
         return made[name]
 
     try:

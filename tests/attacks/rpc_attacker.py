@@ -52,6 +52,11 @@ class Dealer:
         self._unsent.append(parts)
         self._flush()
 
+    @property
+    def waiting(self) -> int:
+        """Messages that could not be sent yet."""
+        return len(self._unsent)
+
     async def hears(self, count: int = 1) -> list[list[bytes]]:
         """The next ``count`` messages."""
         await self.until(lambda: len(self.heard) >= count)
@@ -93,6 +98,8 @@ class Dealer:
                 break
             sent += 1
         del self._unsent[:sent]
+        if sent and not self._unsent:
+            self._news.set()
 
 
 class Worker(Dealer):
@@ -139,9 +146,9 @@ def greeting(mechanism: bytes = b"NULL") -> bytes:
     return b"\xff" + bytes(8) + b"\x7f\x03\x00" + mechanism.ljust(20, b"\0") + bytes(32)
 
 
-async def bare(port: int, *, mechanism: bytes = b"NULL", identity: bytes = b"") -> Attacker:
+async def bare(port: int, *, mechanism: bytes = b"NULL", identity: bytes = b"", window: int = 0) -> Attacker:
     """A connection that is past its greeting and its READY, as far as it itself is concerned."""
-    attacker = await Attacker.connected(port)
+    attacker = await Attacker.connected(port, window=window)
     await attacker.throw(greeting(mechanism) + ready(identity))
     with suppress(EOFError):
         await attacker._exactly(_GREETING)

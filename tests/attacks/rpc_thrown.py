@@ -8,15 +8,12 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from framehub.runtime.functions import Functions
+from tests.attacks import thrown_at_routers
 from tests.attacks.arena import MIB, Seen
-from tests.attacks.attacker import PATIENCE, Attacker, crowd
+from tests.attacks.attacker import PATIENCE, crowd
 from tests.attacks.rpc_arena import RpcArena, RpcAttack
-from tests.attacks.rpc_attacker import COMMAND, LONG, MORE, Dealer, bare, frame
-
-AT_ONCE = 500
-FOUR_GIB = 0xFFFFFFFF
-LARGEST = 0x7FFFFFFFFFFFFFFF
-PART = frame(MORE, b"A")
+from tests.attacks.rpc_attacker import Dealer
+from tests.attacks.thrown_at_routers import LARGE_PART
 
 
 async def take_a_living_identity(arena: RpcArena, count: int) -> Seen:
@@ -55,57 +52,24 @@ async def use_the_same_ids(arena: RpcArena, count: int) -> Seen:
 
 
 async def declare_sizes(arena: RpcArena, count: int) -> Seen:
-    """T51: frames that declare 4 GiB and 2^63 - 1 bytes."""
-    seen: Seen = Counter()
-
-    async def one() -> None:
-        for size in (FOUR_GIB, LARGEST):
-            for flags in (0, MORE, COMMAND):
-                for port in (arena.clients, arena.workers):
-                    attacker = await bare(port)
-                    await attacker.throw(frame(flags | LONG, b"A", declared=size))
-                    await attacker.rest()
-                    seen["disconnected"] += 1
-                    attacker.leave()
-
-    await crowd([one] * count, at_once=4)
-    return seen
+    """T51."""
+    return await thrown_at_routers.declare_sizes((arena.clients, arena.workers), count)
 
 
-async def never_end(arena: RpcArena, count: int, *, part: bytes = PART) -> Seen:
-    """T52: parts without end, each with the sign that more follow."""
-    seen: Seen = Counter()
-    for port in (arena.clients, arena.workers):
-        attacker = await bare(port)
-        sent, block = 0, part * max(1, MIB // 8 // len(part))
-        while sent < count * len(PART):
-            if not await attacker.throw(block):
-                seen["cut off"] += 1
-                break
-            sent += len(block)
-        else:
-            seen["heard to the end"] += 1
-        attacker.leave()
-    return seen
+async def never_end(arena: RpcArena, count: int) -> Seen:
+    """T52."""
+    return await thrown_at_routers.never_end((arena.clients, arena.workers), count)
 
 
 async def never_end_largely(arena: RpcArena, count: int) -> Seen:
     """T52: the same with large parts."""
-    return await never_end(arena, 20 * count, part=frame(MORE, bytes(65_536)))
+    ports = (arena.clients, arena.workers)
+    return await thrown_at_routers.never_end(ports, 20 * count, part=LARGE_PART)
 
 
 async def say_nothing(arena: RpcArena, count: int) -> Seen:
-    """T59: connect and say nothing, until the gateway has had enough of it."""
-    seen: Seen = Counter()
-
-    async def one() -> None:
-        attacker = await Attacker.connected(arena.clients)
-        await attacker.rest()
-        seen["disconnected"] += 1
-        attacker.leave()
-
-    await crowd([one] * count, at_once=AT_ONCE)
-    return seen
+    """T59."""
+    return await thrown_at_routers.say_nothing(arena.clients, count)
 
 
 async def ask_and_ask(arena: RpcArena, count: int) -> Seen:

@@ -15,8 +15,9 @@ from framehub.runtime.functions import Functions
 
 from . import rpc_thrown as thrown
 from .arena import FULL, MIB, Process
+from .busy import throw
 from .conftest import RpcArenas
-from .rpc_arena import QUICK, RpcArena, RpcAttack, RpcSiege
+from .rpc_arena import QUICK, RpcArena, RpcAttack
 from .rpc_attacker import MORE, Dealer, Worker, bare, frame
 from .rpc_relay import Relay
 
@@ -42,14 +43,6 @@ async def secured(rpc_arenas: RpcArenas) -> AsyncIterator[RpcArena]:
     arena = rpc_arenas(QUICK, curve=True)
     async with arena.with_honest():
         yield arena
-
-
-async def throw(arena: RpcArena, attack: RpcAttack) -> RpcSiege:
-    """Throw it and check all that must hold."""
-    async with arena.attacked() as siege:
-        siege.seen = await attack.throw(arena, attack.count)
-    siege.check(attack.allowed)
-    return siege
 
 
 def calling(arena: RpcArena) -> Functions:

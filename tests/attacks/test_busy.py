@@ -1,13 +1,13 @@
-"""The judge of attacks on remote functions itself: what must not pass does not pass."""
+"""The judge of arenas that are busy all the time: what must not pass does not pass."""
 
 from collections.abc import Callable
 
 import pytest
 
 from .arena import LINES, MIB
-from .rpc_arena import NOISE, RpcSiege
+from .busy import NOISE, BusySiege
 
-FAULTS: dict[str, Callable[[RpcSiege], object]] = {
+FAULTS: dict[str, Callable[[BusySiege], object]] = {
     "memory": lambda siege: setattr(siege, "grown", MIB + NOISE + 1),
     "a failure": lambda siege: siege.failures.append("a wrong answer"),
     "one caller without a round": lambda siege: siege.rounds.__setitem__(7, 0),
@@ -19,12 +19,12 @@ FAULTS: dict[str, Callable[[RpcSiege], object]] = {
 
 
 def test_what_is_well_passes() -> None:
-    RpcSiege(rounds=[1] * 20).check(MIB)
+    BusySiege(rounds=[1] * 20).check(MIB)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_is_found(fault: str) -> None:
-    siege = RpcSiege(rounds=[1] * 20)
+    siege = BusySiege(rounds=[1] * 20)
     FAULTS[fault](siege)
     with pytest.raises(AssertionError):
         siege.check(MIB)
