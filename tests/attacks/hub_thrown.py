@@ -52,7 +52,7 @@ async def guess_streams(arena: HubArena, count: int) -> Seen:
     seen: Seen = Counter()
     random = Random(35)
     with RawService(arena.services, answer=echo) as service:
-        await service.joins(OURS)
+        await service.joins(OURS, timeout=3_600_000)
         async with visiting(arena.port) as victim:
             await victim.says(*(first(2, stream, OURS) for stream in range(1, SOME + 1)))
             for stream in range(1, SOME + 1):
@@ -64,8 +64,8 @@ async def guess_streams(arena: HubArena, count: int) -> Seen:
                     break
                 async with visiting(arena.port) as thief:
                     await _guess(thief, seen, random, count - guessed, free=turn % 2 == 1)
+                await victim.still_heard()  # nothing else came
             seen["reached the service"] = (service.seen - before).total()
-            await victim.still_heard()  # nothing else came
             for stream in range(1, SOME + 1):
                 await victim.says_on(stream, MESSAGE, 0, b"mine")
                 seen["still its own"] += await victim.hears() == (stream, MESSAGE, 0, b"mine")

@@ -46,11 +46,12 @@ THEIRS = 67
 ENDED = ((MESSAGE, 0), (LAST, 0), (SERVICE_ERROR, 9), (COMMAND, CLOSE))
 """What a service may say on a stream."""
 STRANGERS = 20
+REFUSED = "bad_frame to services"
 FLOODED = 1_000
 """Bytes of a frame of a flood."""
 UNREAD_STREAMS = 2
 LARGE = 8 * MIB
-PINGS_A_SECOND = 10
+PINGS_A_SECOND = 30
 """What the two honest services may be asked for signs of life, and room."""
 
 
@@ -142,16 +143,16 @@ async def take_a_living_identity(arena: HubArena, count: int) -> Seen:
 async def flood_unregistered(arena: HubArena, count: int) -> Seen:
     """Peers that never configure themselves and say everything else."""
     seen: Seen = Counter()
-    began, before = time.monotonic(), arena.counts()["not configured"]
+    began, before = time.monotonic(), arena.counts()[REFUSED]
     with ExitStack() as stack:
         strangers = [stack.enter_context(RawService(arena.services)) for _ in range(STRANGERS)]
         for n in range(count // STRANGERS):
             for stranger in strangers:
                 state, parameter = ENDED[n % 4]
-                stranger.says_on(n % 2 * 2**20 + n, state, parameter, b"hello")
+                stranger.says_on(2**20 + n, state, parameter, b"hello")
             if not n % BY:
                 await asyncio.sleep(0)
-        await arena.until(lambda stand: stand["counts"].get("not configured", 0) - before >= count)
+        await arena.until(lambda stand: stand["counts"].get(REFUSED, 0) - before >= count)
         seconds = math.ceil(time.monotonic() - began) + 1
         for stranger in strangers:
             seen.update(told[:3] for told in stranger.told)
@@ -271,7 +272,7 @@ T52_LARGE = HubAttack(
     "T52 large parts without end, at the hub", never_end_largely, 30_000_000, 100_000_000, 384 * MIB
 )
 T59 = HubAttack("T59 connections that say nothing, at the hub", say_nothing, 500, 500)
-UNREGISTERED = HubAttack("peers that never register", flood_unregistered, 20_000, 1_000_000)
+UNREGISTERED = HubAttack("peers that never register", flood_unregistered, 20_000, 200_000)
 COMING = HubAttack("services that come and go", come_and_go, 200, 5_000)
 UNREAD = HubAttack("a service that does not read", never_read, 5_000, 10_000)
 UNREAD_LARGE = HubAttack("a service that does not read large ones", never_read_large, 40, 200)
