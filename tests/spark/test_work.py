@@ -69,7 +69,7 @@ def test_earlier_rows_that_are_damaged_or_gone_are_told(
     state = State(snapshot=tmp_path, nodes={"generated": taken})
     touched = Touched(exchanges={"generated": {bytes(16)}}, spans={"generated": [(1, taken)]})
     monkeypatch.setattr(work_module, "_touched", lambda *_: touched)
-    monkeypatch.setattr(work_module, "_known_links", lambda _: LINK_SCHEMA.empty_table())
+    monkeypatch.setattr(work_module, "known_links", lambda _: LINK_SCHEMA.empty_table())
     rest = snapshot(journal, after={"generated": taken})
     file = Path(first.file)
     data = bytearray(file.read_bytes())

@@ -20,6 +20,7 @@ SMALL: Final = 50_000
 MANY: Final = 12
 HOT: Final = "hot"
 """The generation of exchanges that may still change; each step writes it anew."""
+EMPTY: Final = "empty.parquet"
 _SETTINGS: Final = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
@@ -86,15 +87,19 @@ class Draft:
             snapshots.keep(source / name / path, self.target / name / path)
             self.files[name][path] = told
 
-    def fill_empty(self) -> None:
-        """Give tables without rows a file that tells readers their columns."""
+    def fill_empty(self, before: Path | None = None) -> None:
+        """Give tables without rows a file that tells readers their columns: that of the snapshot before."""
         for name, files in self.files.items():
-            if not files:
+            if files:
+                continue
+            if before is not None and (before / name / EMPTY).exists():
+                snapshots.keep(before / name / EMPTY, self.target / name / EMPTY)
+            else:
                 staged = self.target / snapshots.STAGED / f"{name}-empty"
                 empty = self._spark.createDataFrame([], schemas.TABLES[name]).coalesce(1)
                 empty.write.options(**_SETTINGS).parquet(f"file://{staged.absolute()}")
                 (file,) = staged.glob("*.parquet")
-                snapshots.take(file, self.target / name / "empty.parquet")
+                snapshots.take(file, self.target / name / EMPTY)
 
     def rows(self) -> dict[str, int]:
         """Rows of each table."""

@@ -161,6 +161,8 @@ def _settings(master: str, app: str) -> dict[str, str]:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # Each sort and each hash table begins with a page, which by default is 64 MiB to be zeroed.
+            "spark.buffer.pageSize": "4m",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }
     return settings

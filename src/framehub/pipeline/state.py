@@ -11,7 +11,7 @@ from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.draft import HOT, Files, load_files
 from framehub.pipeline.stages.rules import RULES
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of snapshots; tables of another format are made anew."""
 _NEVER: Final = 2**62
 """After this row there is none."""

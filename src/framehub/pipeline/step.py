@@ -13,14 +13,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from framehub.journal.reader import Part, positions
 from framehub.pipeline import snapshots
 from framehub.pipeline.draft import Draft
+from framehub.pipeline.link_book import add_links
 from framehub.pipeline.state import State, check_same_journal, manifest_of
-from framehub.pipeline.work import LINKS, SMALL, Work, prepare
+from framehub.pipeline.work import SMALL, Work, prepare
 from framehub.pipeline.writers import (
     write_exchanges,
     write_files,
@@ -85,9 +85,9 @@ def step(
                     _write_in_turn(work, draft, progress)
             finally:
                 work.done()
-        draft.fill_empty()
+        draft.fill_empty(state.snapshot)
         reached = _reached(work, draft, salts)
-        pq.write_table(work.all_links, _made(draft.target / "state") / LINKS)
+        add_links(state.snapshot, draft.target, draft.commit, work.census.links_table())
         told = manifest_of(journal, reached, seconds=time.monotonic() - began)
         snapshots.commit(out, draft.target, told, publish=publish)
     except BaseException:
@@ -138,11 +138,6 @@ def _write_together(work: Work, draft: Draft, progress: Progress) -> None:
     with ThreadPoolExecutor(len(TOGETHER)) as pool:
         for done in [pool.submit(write, names) for names in TOGETHER]:
             done.result()
-
-
-def _made(directory: Path) -> Path:
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
 
 
 def _reached(work: Work, draft: Draft, salts: dict[str, int]) -> State:

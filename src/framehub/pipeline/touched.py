@@ -108,7 +108,7 @@ def find_touched(
         known_links: links that came and went before them.
     """
     touched = Touched()
-    closed = _closed(census.links_table())
+    closed = _closed(census.links_table(), dict.fromkeys(census.nodes))
     taken = _taken(census, hot)
     going = _closed(known_links, {node: at - GRACE_NS - _SLACK_NS for node, at in before.items()})
     for row in hot:
@@ -139,16 +139,16 @@ def find_touched(
     return touched
 
 
-def _closed(links: pa.Table, since: Mapping[str, int] | None = None) -> dict[str, set[bytes]]:
-    """Links of each node that closed, later than these times if they are given."""
+def _closed(links: pa.Table, since: Mapping[str, int | None]) -> dict[str, set[bytes]]:
+    """Links of each of these nodes that closed, later than the time that is given for it, if one is."""
     gone: dict[str, set[bytes]] = {}
-    closings = links.filter(pc.equal(links.column("kind"), "link_closed"))
-    if since is not None and closings.num_rows:
-        earliest = min(since.values(), default=0)
-        closings = closings.filter(pc.greater(closings.column("time_ns"), earliest))
-    for row in closings.select(["node", "link", "time_ns"]).to_pylist():
-        if since is None or row["time_ns"] > since.get(row["node"], 0):
-            gone.setdefault(row["node"], set()).add(row["link"])
+    for name, at in since.items():  # each by its own time: one may have been silent for a year
+        asked = pc.and_(pc.equal(links.column("node"), name), pc.equal(links.column("kind"), "link_closed"))
+        if at is not None:
+            asked = pc.and_(asked, pc.greater(links.column("time_ns"), at))
+        found = links.select(["link"]).filter(asked)
+        if found.num_rows:
+            gone[name] = set(found.column("link").to_pylist())
     return gone
 
 

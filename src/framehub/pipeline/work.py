@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from framehub.journal.reader import Gap, Part, snapshot
-from framehub.pipeline.census import LINK_SCHEMA, Census, is_whole, link_rows, take_census
+from framehub.pipeline.census import Census, is_whole, link_rows, take_census
 from framehub.pipeline.draft import HOT, frame_of
 from framehub.pipeline.journal import read_parts
+from framehub.pipeline.link_book import known_links
 from framehub.pipeline.state import State
 from framehub.pipeline.touched import Touched, find_touched, read_hot
 
-LINKS: Final = "links.parquet"
 SMALL: Final = 100_000
 """So many new rows are read once and remembered; more are read again by each table."""
 
@@ -40,8 +39,6 @@ class Work:
     """These, and all earlier rows of exchanges that are touched."""
     remembered: list[DataFrame]
     """What Spark was told to remember for this step."""
-    all_links: pa.Table
-    """Every link that came, went or registered, from the beginning."""
     links: DataFrame
     """Those that this step has to do with."""
     again: DataFrame
@@ -74,7 +71,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
     for node, found in census.nodes.items():
         if found.horizon_ns is not None:
             horizons[node] = max(horizons.get(node, 0), found.horizon_ns)
-    known = _known_links(state)
+    known = known_links(state.snapshot)
     touched = _touched(state, census, horizons, known)
     new = read_parts(spark, journal, parts, damaged=damaged)
     remembered = []
@@ -102,7 +99,6 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         new=new,
         rows=rows,
         remembered=remembered,
-        all_links=pa.concat_tables([known, census.links_table()]),
         links=frame_of(spark, _links(known, census, touched)),
         again=again.select("node", F.lower(F.hex("exchange")).alias("exchange")),
     )
@@ -156,12 +152,6 @@ def _earlier(journal: Path, state: State, touched: Touched, census: Census, dama
 
 def _was_a_gap(state: State, node: str, after: int, before: int) -> bool:
     return str(Gap(node=node, after_seq=after, before_seq=before)) in state.damage
-
-
-def _known_links(state: State) -> pa.Table:
-    if state.snapshot is None:
-        return LINK_SCHEMA.empty_table()
-    return pq.ParquetFile(state.snapshot / "state" / LINKS).read()
 
 
 def _links(known: pa.Table, census: Census, touched: Touched) -> pa.Table:

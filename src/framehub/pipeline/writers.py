@@ -18,7 +18,9 @@ from pyspark.sql import functions as F
 
 from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.draft import HOT, Draft, Files, frame_of, read_files, small_ones
+from framehub.pipeline.findings import FINDINGS
 from framehub.pipeline.index import write_index
+from framehub.pipeline.sealed import findings_in
 from framehub.pipeline.source import read_unsound
 from framehub.pipeline.stages.exchanges import exchanges
 from framehub.pipeline.stages.files import files
@@ -26,6 +28,7 @@ from framehub.pipeline.stages.frames import frames
 from framehub.pipeline.stages.messages import messages
 from framehub.pipeline.stages.metrics import metrics_of
 from framehub.pipeline.stages.rules import RULES
+from framehub.pipeline.stages.unsound import as_violations
 from framehub.pipeline.stages.violations import (
     exchange_violations,
     gaps,
@@ -34,7 +37,7 @@ from framehub.pipeline.stages.violations import (
     row_violations,
 )
 from framehub.pipeline.touched import GRACE_NS, OVERDUE_NS, SECOND_NS
-from framehub.pipeline.work import Work, index_of
+from framehub.pipeline.work import SMALL, Work, index_of
 
 _MINUTE_US = 60_000_000
 
@@ -155,7 +158,7 @@ def write_violations(work: Work, draft: Draft) -> None:
         row_violations(work.new, work.links),
         _reused(work),
         gaps(_with_the_last(work)),
-        read_unsound(spark, work.journal, work.parts),
+        *_unsound(work),
     ]
     if state.snapshot is not None:
         found.append(_standing(work, state.snapshot))
@@ -163,6 +166,14 @@ def write_violations(work: Work, draft: Draft) -> None:
     for more in found[1:]:
         table = table.unionByName(schemas.check("violations", more))
     draft.adopt("violations", draft.write("violations", table, rows=1), "rows")
+
+
+def _unsound(work: Work) -> list[DataFrame]:
+    """What recorded bytes do not bear out. Of few rows it is found here: no plan, and no Python to start."""
+    if work.census.rows > SMALL:
+        return [read_unsound(work.spark, work.journal, work.parts)]
+    found = pa.Table.from_batches([batch for part in work.parts for batch in findings_in(part)], FINDINGS)
+    return [as_violations(frame_of(work.spark, found))] if found.num_rows else []
 
 
 def _standing(work: Work, snapshot: Path) -> DataFrame:

@@ -65,6 +65,21 @@ def _numbers(touched: Touched) -> set[int]:
     return {int.from_bytes(exchange, "big") for exchange in touched.exchanges.get("one", set())}
 
 
+def test_what_closed_long_ago_stays_so_beside_a_node_that_was_silent_longer() -> None:
+    stream = _row(1, protocol="hub", outcome="open", timeout_s=1)
+    event = {"link": LINK, "protocol": "hub", "kind": "link_closed", "time_ns": NOON_NS}
+    for node, expected in (("one", set()), ("two", {1})):
+        touched = find_touched(
+            _census(),
+            hot=[stream | {"node": node}],
+            indexes=[],
+            before={"one": NOON_NS + 3600 * SECOND_NS, "two": NOON_NS},
+            horizons={"one": NOON_NS + 3601 * SECOND_NS, "two": NOON_NS},
+            known_links=pa.Table.from_pylist([event | {"node": node}], LINK_SCHEMA),
+        )
+        assert {int.from_bytes(one, "big") for one in touched.exchanges.get(node, set())} == expected
+
+
 def test_a_row_of_its_own_touches_it() -> None:
     touched = _find(_census(known={1, 3}), [_row(1), _row(2)], 100, 101)
     assert _numbers(touched) == {1}
