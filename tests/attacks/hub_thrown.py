@@ -10,7 +10,7 @@ from random import Random
 
 from tests.attacks.arena import MIB, Seen
 from tests.attacks.attacker import crowd
-from tests.attacks.hub_arena import OURS, HubArena, HubAttack
+from tests.attacks.hub_arena import COARSE, OURS, HubArena, HubAttack
 from tests.attacks.hub_attacker import (
     BY,
     CLOSE,
@@ -205,7 +205,7 @@ async def every_state(arena: HubArena, count: int) -> Seen:
 T35 = HubAttack("T35 streams of other clients", guess_streams, 3_000, 1_000_000)
 T39 = HubAttack("T39 streams opened and ended", open_and_last, 5, 500)
 T39_CLOSE = HubAttack("T39 streams opened and closed", open_and_close, 5, 500)
-T41 = HubAttack("T41 answers that nobody reads", never_read, 100, 100, 200 * MIB)
+T41 = HubAttack("T41 answers that nobody reads", never_read, 100, 100, 200 * MIB + COARSE)
 T41_LONG = HubAttack("T41 long answers that nobody reads", never_read_interfaces, 30, 100, 384 * MIB)
 T43 = HubAttack("T43 states and commands not in use", every_state, 1, 20)
 BY_CLIENTS = (T35, T39, T39_CLOSE, T41, T41_LONG, T43)

@@ -32,6 +32,8 @@ BY: Final = 32
 """Frames after which what they gave is sent, so that the others work while we do."""
 MOST_PARTS: Final = 8
 """Of a service's message, its identity among them: two are right, more are refused, of these not all read."""
+TURN_BYTES: Final = 256 * 1024
+"""Received from services before clients have their turn: what a fast one takes in that time need not wait."""
 GOODBYE_SECONDS: Final = 2.0
 """What clients have to go when the hub is closed; what was last said to services has half of it."""
 
@@ -57,7 +59,7 @@ class Hub:
         self._keys = keys
         self._book = KeyBook() if keys else None
         # The PINGs of the protocol are the heartbeats.
-        self._options = options or Options(max_parts=MOST_PARTS, heartbeat=0)
+        self._options = options or Options(max_parts=MOST_PARTS, heartbeat=0, turn_bytes=TURN_BYTES)
         self.entrance = HubEntrance(
             self.own, max_bytes=self.settings.max_frame_bytes, max_sent=self._options.max_message_bytes
         )
