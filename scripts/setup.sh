@@ -67,8 +67,9 @@ find_python() { # sets $python to a real interpreter (no shim, no virtual enviro
 
 can_make_venvs() { "$python" -Ic 'import ensurepip, venv' 2>/dev/null; }
 
-missing_packages() { # Debian's names of what is not here
+missing_packages() { # missing_packages run|dev: Debian's names of what is not here
     command -v make >/dev/null || echo make
+    [ "$1" = run ] || command -v chromium >/dev/null || echo chromium # tests look at pages in a real browser
     can_make_venvs && return
     real=$(readlink -f -- "$python")
     case $real in
@@ -86,8 +87,8 @@ apt_install() {
     apt-get -q update && "$@"
 }
 
-system_packages() {
-    missing=$(missing_packages) || exit 1
+system_packages() { # system_packages run|dev
+    missing=$(missing_packages "$1") || exit 1
     [ -n "$missing" ] || return 0
     missing=$(echo $missing) # on one line
     if ! command -v apt-get >/dev/null; then
@@ -237,7 +238,7 @@ case "$*" in
         say "framehub: setting up (once; .venv in $root)"
         trap interrupted INT TERM HUP
         find_python
-        system_packages
+        system_packages "$1"
         target=setup
         [ "$1" = run ] || target=setup-dev
         trap - INT TERM HUP # the one below speaks for both
@@ -247,7 +248,7 @@ case "$*" in
         if ready "$2"; then exit 0; fi
         trap interrupted INT TERM HUP
         find_python
-        system_packages
+        system_packages "$2"
         install_venv "$2"
         unlock
         ;;
