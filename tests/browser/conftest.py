@@ -1,7 +1,8 @@
 """Pages in a real Chromium, against gateways in processes of their own.
 
-Playwright drives the system's browser and brings none. Nothing here is async: its loop is in the way of others
-while a browser is open, so a browser lives as long as the tests of one file, and those are plain functions.
+Playwright drives the system's browser and brings none. Nothing here is async: its loop is in the way of
+others while a browser is open, so a browser lives as long as the tests of one file, and those are plain
+functions.
 """
 
 import os
