@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from framehub.console import client
 from framehub.errors import ConfigError, FramehubError, JournalError
 from framehub.gateway.admin import Admin
 from framehub.gateway.app import load_app
@@ -22,6 +23,7 @@ from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.hub import Hub
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.listen import Listener
+from framehub.runtime.pages import Pages
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
@@ -171,6 +173,7 @@ class Gateway:
             tokens=settings.tokens,
             allow_anonymous=settings.allow_anonymous,
             hub=self._hub.entrance if self._hub else None,
+            pages=Pages({client.PATH: client.module}, public=[client.PATH], alone=False),
             is_full=lambda: self.buffered_bytes > settings.max_buffered_bytes,
         )
 

@@ -24,6 +24,7 @@ from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.entrance import ANONYMOUS, HUB_PATH, Entrance, HubEntrance, MfpEntrance
 from framehub.runtime.handshakes import hush
 from framehub.runtime.link import Link
+from framehub.runtime.pages import Pages
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
 from framehub.runtime.upgrade import WebSocketServer
@@ -46,6 +47,7 @@ class Listener:
         tokens: Path | None = None,
         allow_anonymous: bool = False,
         hub: HubEntrance | None = None,
+        pages: Pages | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
         self.peers: set[Peer] = set()
@@ -63,6 +65,7 @@ class Listener:
         if (self._address.scheme == "wss") != (ssl is not None):
             raise ConfigError("wss:// and ssl= go together")
         self._server: WebSocketServer | ByteStreamServer
+        web = {"origins": origins, "tokens": tokens, "hub": hub, "pages": pages}
         if self._address.is_websocket:
             _check_room(settings or Settings())
             entrances = self._entrances(settings or Settings(), hub)
@@ -72,9 +75,10 @@ class Listener:
                 doorkeeper=Doorkeeper(tokens, allow_anonymous=allow_anonymous),
                 origins=origins,
                 ssl=ssl,
+                pages=pages,
                 is_full=is_full,
             )
-        elif names := [name for name, it in (("origins", origins), ("tokens", tokens), ("hub", hub)) if it]:
+        elif names := [name for name, it in web.items() if it]:
             raise ConfigError(f"{names[0]}= goes with ws:// and wss://, not with {self._address.place}")
         else:
             self._settings, self._checksum = self._address.settings(settings or Settings())

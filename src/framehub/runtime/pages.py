@@ -1,11 +1,12 @@
 """Plain HTTP beside WebSockets: a GET is answered with a page made in memory, and the connection ends.
 
 The request was read by the same parser as upgrades are, within the same limits; it takes nothing but GET.
-There is no keep-alive, no body of a request is read, nothing is served from files.
+There is no keep-alive and no body of a request is read. A page with an ``ETag`` is not sent to who has it.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Final
 
@@ -39,6 +40,11 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def asked_again(body: bytes) -> dict[str, str]:
+    """Headers of a page that may be kept, but not used without asking whether it is still the same."""
+    return {"Cache-Control": "no-cache", "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'}
+
+
 class Pages:
     """Pages by path."""
 
@@ -49,24 +55,31 @@ class Pages:
         doorkeeper: Doorkeeper | None = None,
         public: Collection[str] = (),
         host: str = "",
+        alone: bool = True,
     ) -> None:
-        """``public`` are paths that need no token. ``host`` is where we listen."""
+        """``public`` are paths that need no token. ``host`` is where we listen; without it, ask by any name.
+
+        ``alone``: whatever is no page is not there. Otherwise it is for others to say what there is.
+        """
         self._pages = dict(pages)
         self._doorkeeper = doorkeeper or Doorkeeper()
         self._public = frozenset(public)
         self._is_local = is_loopback(host)
+        self._alone = alone
 
-    def answer(self, request: WSUpgradeRequest, address: str) -> Page:
-        """The page that was asked for, or one that says why not."""
+    def answer(self, request: WSUpgradeRequest, address: str) -> Page | None:
+        """The page that was asked for, or one that says why not; None: it is none of ours."""
+        if not self._alone and _path(request) not in self._pages:
+            return None
         try:
-            return self._find(request, address)()
+            return _unless_known(self._find(request, address)(), request)
         except Refused as refused:
             body = f"{refused.text}\n".encode()
             return Page(body=body, status=refused.status, headers=refused.headers)
 
     def _find(self, request: WSUpgradeRequest, address: str) -> Callable[[], Page]:
         self._check_host(request)
-        path = request.path.decode("latin-1").partition("?")[0]
+        path = _path(request)
         if path not in self._public:
             self._doorkeeper.ask(bearer.read(request)[0], address)
         page = self._pages.get(path)
@@ -83,6 +96,19 @@ class Pages:
             host = named[0].rpartition(":")[0] if not named[0].endswith("]") else named[0]
             if not is_loopback((host or named[0]).strip("[]")):
                 raise Refused(HTTPStatus.FORBIDDEN, "this port is for its own machine: ask for 127.0.0.1")
+
+
+def _path(request: WSUpgradeRequest) -> str:
+    return request.path.decode("latin-1").partition("?")[0]
+
+
+def _unless_known(page: Page, request: WSUpgradeRequest) -> Page:
+    """Nothing but its headers, for who has that very page."""
+    tag = page.headers.get("ETag")
+    known = (one.strip() for one in request.headers.get("If-None-Match", "").split(","))
+    if tag is None or not any(one.removeprefix("W/") == tag for one in known):
+        return page
+    return replace(page, body=b"", status=HTTPStatus.NOT_MODIFIED)
 
 
 def as_response(page: Page) -> WSUpgradeResponse:

@@ -134,9 +134,10 @@ class WebSocketServer:
     def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one upgrade, before anything is made for it."""
         if self._pages is not None and "Upgrade" not in request.headers:
-            arrival.is_refused = True  # it is told what it asked for, and never open
             page = self._pages.answer(request, arrival.address)
-            return WSUpgradeResponseWithListener(as_response(page), None)
+            if page is not None:
+                arrival.is_refused = True  # it is told what it asked for, and never open
+                return WSUpgradeResponseWithListener(as_response(page), None)
         try:
             entrance = self._entrance(request)
             token, offered = bearer.read(request)

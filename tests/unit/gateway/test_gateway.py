@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from framehub.console import client
 from framehub.errors import ConfigError, JournalError, JournalLocked
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.recording import RecordingSettings
@@ -12,6 +13,8 @@ from framehub.journal.reader import read
 from framehub.runtime.connect import connect
 from framehub.runtime.curve import CurveClient, read_secret, write_keys
 from framehub.runtime.functions import Functions
+from framehub.runtime.tokens import add
+from tests.unit.gateway.asking import get
 
 FREE = "127.0.0.1:0"
 APP = "framehub.gateway.sample:endpoints"
@@ -42,6 +45,19 @@ async def test_a_gateway_serves_its_app_and_records_it(tmp_path: Path) -> None:
             assert (await peer.request("stock.price", "apple")).data == {"item": "apple", "cents": 120}
     kinds = [row["kind"] for batch in read(tmp_path / "j") for row in batch.to_pylist()]
     assert kinds == ["link_opened", "message", "request", "response", "link_closed"]
+
+
+async def test_a_gateway_serves_the_client_for_browsers_where_they_connect(tmp_path: Path) -> None:
+    add(tmp_path / "tokens", user=1, name="page")
+    async with Gateway(replace(settings(None), tokens=tmp_path / "tokens")) as gateway:
+        web = gateway.url.replace("ws:", "http:").removesuffix("/mfp")
+        status, headers, body = await get(f"{web}/framehub.js", {"Origin": "https://other.example"})
+        assert (status, body) == (200, client.module().body)
+        assert headers["Content-Type"] == "text/javascript; charset=utf-8"
+        assert headers["Access-Control-Allow-Origin"] == "*"
+        assert (await get(f"{web}/framehub.js", {"If-None-Match": headers["ETag"]}))[::2] == (304, b"")
+        assert (await get(f"{web}/"))[::2] == (404, b"nothing at /; want /mfp or /hub\n")
+        assert (await get(f"{web}/framehub.js", {"Upgrade": "websocket"}))[0] == 404
 
 
 async def test_a_gateway_can_record_nothing() -> None:

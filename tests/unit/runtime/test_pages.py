@@ -8,13 +8,14 @@ import pytest
 
 from framehub.runtime.address import Address
 from framehub.runtime.doorkeeper import Doorkeeper
-from framehub.runtime.pages import HEADERS, JSON, Page, Pages
+from framehub.runtime.pages import HEADERS, JSON, Page, Pages, asked_again
 from framehub.runtime.tokens import add
 from framehub.runtime.upgrade import WebSocketServer
 from tests.unit.gateway.asking import get
 
 PAGES = {
     "/a": lambda: Page(body=b"{}", type=JSON),
+    "/kept": lambda: Page(body=b"again", headers=asked_again(b"again")),
     "/open": lambda: Page(body=b"x" * 1_000_000, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"X-Y": "z"}),
 }
 
@@ -40,7 +41,32 @@ async def test_a_page_has_its_own_status_headers_and_any_size(url: str) -> None:
 
 async def test_what_is_not_there_is_404(url: str) -> None:
     status, _, body = await get(f"{url}/../etc/passwd")
-    assert (status, body) == (404, b"there are /a /open\n")
+    assert (status, body) == (404, b"there are /a /kept /open\n")
+
+
+async def test_a_page_that_may_be_kept_is_not_sent_to_who_has_it(url: str) -> None:
+    status, headers, body = await get(f"{url}/kept")
+    tag = headers["ETag"]
+    assert (status, headers["Cache-Control"], body) == (200, "no-cache", b"again")
+    for known in (tag, f"W/{tag}", f'"other", {tag}'):
+        status, headers, body = await get(f"{url}/kept", {"If-None-Match": known})
+        assert (status, headers["ETag"], body) == (304, tag, b"")
+    for other in ('"other"', tag[:-2] + '"', "", "*"):
+        assert (await get(f"{url}/kept", {"If-None-Match": other}))[::2] == (200, b"again")
+    assert (await get(f"{url}/a", {"If-None-Match": tag}))[0] == 200
+
+
+async def test_pages_beside_other_paths_leave_those_alone() -> None:
+    pages = Pages(PAGES, alone=False)
+    server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, pages=pages)
+    await server.start()
+    try:
+        url = f"http://127.0.0.1:{server.port}"
+        assert (await get(f"{url}/a", {"Host": "any.example"}))[0] == 200
+        assert (await get(f"{url}/b"))[::2] == (404, b"nothing at /b; want \n")
+        assert server.refused == {404: 1}
+    finally:
+        await server.close()
 
 
 async def test_only_get(url: str) -> None:
