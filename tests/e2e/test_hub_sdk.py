@@ -40,7 +40,8 @@ async def ticks(stream: framehub.ServiceStream) -> None:
             await stream.send(body[::-1])
         await stream.end(b"bye", parameter=8)
     except framehub.StreamAborted as exc:
-        Path(f"{name}.told").write_text(str(exc))
+        Path(f"{name}.new").write_text(str(exc))
+        Path(f"{name}.new").rename(f"{name}.told")  # whoever finds it finds it whole
 
 
 @service.function(2)

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from framehub.journal.generate import generate
 from framehub.pipeline.run import run
-from tests.chaos.pipeline.kills import kill_an_executor, kill_drivers, problems
+from tests.chaos.pipeline.kills import kill_an_executor, kill_drivers, paths_below, problems
 from tests.cluster.same import rows_of, without_us
 
 pytestmark = pytest.mark.spark
@@ -24,7 +24,9 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_a_driver_is_killed(place: Path) -> None:
     out = place / "driver"
-    assert kill_drivers(place / "journal", out, kills=2, step_rows=1800, dice=random.Random(5)).kills == 2
+    paths, dice = len(paths_below(place / "quiet")), random.Random(5)
+    killed = kill_drivers(place / "journal", out, kills=2, step_rows=1800, dice=dice, paths=paths)
+    assert killed.kills == 2
     assert not list(problems(out))
     assert rows_of(out / "current") == rows_of(place / "quiet" / "current")
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -51,28 +52,46 @@ def start(
     )
 
 
-def kill_drivers(journal: Path, out: Path, *, kills: int, step_rows: int, dice: random.Random) -> Killed:
-    """Kill the driver so often, each time at a random moment of its work, then let a run come to its end."""
+def kill_drivers(
+    journal: Path, out: Path, *, kills: int, step_rows: int, dice: random.Random, paths: int
+) -> Killed:
+    """Kill the driver so often, each time at a random point of its work, then let a run come to its end.
+
+    A point is a number of paths that have come up under ``out`` during a run: it is in the same place of the
+    work however busy the machine is. ``paths`` is about how many a whole run makes.
+    """
     killed = Killed()
-    longest = 20.0
     while killed.kills < kills:
-        began = time.monotonic()
+        point = dice.randint(1, paths)
         process = start(journal, out, step_rows)
-        moment = dice.uniform(0.15, 1.0) * longest
-        try:
-            process.wait(moment)
-        except subprocess.TimeoutExpired:
+        seen = _watch(process, out, point)
+        if process.poll() is None:
             _kill(process, dice.choice(VICTIMS))
             killed.kills += 1
             killed.after.append(commits(out))
-        else:
+        else:  # what was left to do makes fewer paths than that
             finish(process)
-            longest = time.monotonic() - began  # it is too quick for such late kills
+            paths = max(paths // 2, seen)
             shutil.rmtree(out)
         for problem in problems(out):
             raise AssertionError(f"after {killed.kills} kills: {problem}")
     finish(start(journal, out, step_rows))
     return killed
+
+
+def paths_below(place: Path) -> set[str]:
+    """Every file and directory there is now, or was while we looked."""
+    return {f"{folder}/{name}" for folder, *names in os.walk(place) for name in chain(*names)}
+
+
+def _watch(process: subprocess.Popen[str], out: Path, point: int) -> int:
+    """Until so many paths have come up, or the run has ended; how many have."""
+    before = paths_below(out)
+    seen: set[str] = set()
+    while len(seen) < point and process.poll() is None:
+        seen |= paths_below(out) - before
+        time.sleep(0.01)
+    return len(seen)
 
 
 def kill_an_executor(

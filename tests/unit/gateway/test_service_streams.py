@@ -1,6 +1,7 @@
 """Streams of MFP clients that are streams of the hub."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,13 @@ async def test_a_client_that_aborts_closes_the_stream(
 async def test_a_client_that_wants_no_answers_closes_the_stream(
     gateway: Gateway, hub: Hub, service: RawService
 ) -> None:
-    async with connect(gateway.url) as peer, peer.stream("far.calc.add"):
-        (first,) = await service.hears()
-        service.answers(first, b"one")
-        (closed,) = await service.hears()
+    # Our own stream is aborted too: whether that is here before we leave it is chance.
+    async with connect(gateway.url) as peer:
+        with suppress(StreamAborted):
+            async with peer.stream("far.calc.add"):
+                (first,) = await service.hears()
+                service.answers(first, b"one")
+                (closed,) = await service.hears()
         assert (closed.stream, closed.parameter) == (first.stream, HubCommand.CLOSE)
 
 
