@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { minified } from "./minified.mjs";
 
 const MOST_BYTES = 15 * 1024;
 const OWN = "dist/framehub.js";
@@ -20,7 +20,7 @@ const SHIPPED = "../../src/framehub/console/static/framehub.js";
 function sources() {
   const inside = readdirSync("src", { recursive: true }).map((file) => `src/${file}`);
   const ours = inside.filter((file) => file.endsWith(".ts") && !/\.test\.ts$|^src\/testing\//.test(file));
-  return [...ours, "package-lock.json", "scripts/build.mjs"].sort();
+  return [...ours, "package-lock.json", "scripts/build.mjs", "scripts/minified.mjs"].sort();
 }
 
 function stamp() {
@@ -30,19 +30,9 @@ function stamp() {
 }
 
 async function bundle() {
-  const { outputFiles } = await build({
-    entryPoints: ["src/index.ts"],
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    charset: "utf8",
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } }, // shorter, and the same here
-    write: false,
-  });
   const { version, license } = JSON.parse(readFileSync("package.json", "utf-8"));
   const about = `framehub ${version} for browsers and Node, ${license}`;
-  return `// ${about}; sources sha256:${stamp()}\n${outputFiles[0].text}`;
+  return `// ${about}; sources sha256:${stamp()}\n${await minified("src/index.ts")}`;
 }
 
 function write(path, text) {

@@ -28,7 +28,17 @@ PLACES = {
     **{
         name: ("gateway", name)
         for name in (
-            *("app", "listen", "services", "clients", "workers", "origins", "tokens", "allow_anonymous"),
+            *(
+                "app",
+                "listen",
+                "services",
+                "clients",
+                "workers",
+                "origins",
+                "static",
+                "tokens",
+                "allow_anonymous",
+            ),
             *("curve_key", "service_keys", "client_keys", "worker_keys"),
         )
     },
@@ -75,6 +85,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--origin", "origins", multiple=True, metavar="URL", help="A web page's origin that may connect."
 )
+@click.option(
+    "--static", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Serve the files of DIR to browsers, at the same port.",
+)  # fmt: skip
 @click.option(
     "--request-timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import urlsplit
 
 from framehub.console import client
 from framehub.errors import ConfigError, FramehubError, JournalError
@@ -20,10 +21,11 @@ from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import CurveServer, read_public, read_secret
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.folder import Folder
 from framehub.runtime.hub import Hub
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.listen import Listener
-from framehub.runtime.pages import Pages
+from framehub.runtime.pages import OpenPages
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
@@ -173,9 +175,16 @@ class Gateway:
             tokens=settings.tokens,
             allow_anonymous=settings.allow_anonymous,
             hub=self._hub.entrance if self._hub else None,
-            pages=Pages({client.PATH: client.module}, public=[client.PATH], alone=False),
+            pages=self._pages(host),
             is_full=lambda: self.buffered_bytes > settings.max_buffered_bytes,
         )
+
+    def _pages(self, host: str) -> OpenPages:
+        """What browsers get by plain GETs: our client, and the files of a folder if there is one."""
+        told = self.settings.static
+        files = Folder(told).find if told else None
+        names = {urlsplit(origin).hostname or "" for origin in self.settings.origins}
+        return OpenPages({client.PATH: client.module}, files=files, host=host, names=names)
 
     @property
     def ready_line(self) -> str:

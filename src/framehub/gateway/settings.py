@@ -57,6 +57,8 @@ class GatewaySettings:
     """This gateway's name in its journal; made up once if not given."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may connect, beside the gateway's own."""
+    static: Path | None = None
+    """Directory whose files the WebSocket listener serves to anybody who asks by HTTP; None: none."""
     tokens: Path | None = None
     """File with the tokens of those who may connect to the WebSocket listener; None: anybody may."""
     allow_anonymous: bool = False

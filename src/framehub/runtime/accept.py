@@ -33,6 +33,8 @@ class Arrival:
         self.is_open = False
         self.is_refused = False
         """Whether it was told why it cannot open."""
+        self.page_bytes = 0
+        """Of a page that it was answered with."""
         self.is_taken = False
         """Whether a transport owns the socket: it is the one to close it then."""
         self._acceptor = acceptor

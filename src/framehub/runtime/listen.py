@@ -24,7 +24,7 @@ from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.entrance import ANONYMOUS, HUB_PATH, Entrance, HubEntrance, MfpEntrance
 from framehub.runtime.handshakes import hush
 from framehub.runtime.link import Link
-from framehub.runtime.pages import Pages
+from framehub.runtime.pages import Answers
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
 from framehub.runtime.upgrade import WebSocketServer
@@ -47,7 +47,7 @@ class Listener:
         tokens: Path | None = None,
         allow_anonymous: bool = False,
         hub: HubEntrance | None = None,
-        pages: Pages | None = None,
+        pages: Answers | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
         self.peers: set[Peer] = set()

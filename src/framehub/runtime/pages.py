@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
 from picows import WSUpgradeRequest, WSUpgradeResponse
 
@@ -45,8 +45,15 @@ def asked_again(body: bytes) -> dict[str, str]:
     return {"Cache-Control": "no-cache", "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'}
 
 
+class Answers(Protocol):
+    """What answers a request that is no upgrade."""
+
+    def answer(self, request: WSUpgradeRequest, address: str) -> Page | None:
+        """The page to answer with; None: there is none, and it is refused like an upgrade."""
+
+
 class Pages:
-    """Pages by path."""
+    """Pages by path; what is none of them is not there."""
 
     def __init__(
         self,
@@ -55,30 +62,22 @@ class Pages:
         doorkeeper: Doorkeeper | None = None,
         public: Collection[str] = (),
         host: str = "",
-        alone: bool = True,
     ) -> None:
-        """``public`` are paths that need no token. ``host`` is where we listen; without it, ask by any name.
-
-        ``alone``: whatever is no page is not there. Otherwise it is for others to say what there is.
-        """
+        """``public`` are paths that need no token. ``host`` is where we listen."""
         self._pages = dict(pages)
         self._doorkeeper = doorkeeper or Doorkeeper()
         self._public = frozenset(public)
-        self._is_local = is_loopback(host)
-        self._alone = alone
+        self._host = Host(host)
 
-    def answer(self, request: WSUpgradeRequest, address: str) -> Page | None:
-        """The page that was asked for, or one that says why not; None: it is none of ours."""
-        if not self._alone and _path(request) not in self._pages:
-            return None
+    def answer(self, request: WSUpgradeRequest, address: str) -> Page:
+        """The page that was asked for, or one that says why not."""
         try:
             return _unless_known(self._find(request, address)(), request)
         except Refused as refused:
-            body = f"{refused.text}\n".encode()
-            return Page(body=body, status=refused.status, headers=refused.headers)
+            return saying(refused)
 
     def _find(self, request: WSUpgradeRequest, address: str) -> Callable[[], Page]:
-        self._check_host(request)
+        self._host.check(request)
         path = _path(request)
         if path not in self._public:
             self._doorkeeper.ask(bearer.read(request)[0], address)
@@ -87,15 +86,69 @@ class Pages:
             raise Refused(HTTPStatus.NOT_FOUND, f"there are {' '.join(self._pages)}")
         return page
 
-    def _check_host(self, request: WSUpgradeRequest) -> None:
-        """A page of some web site can have its name lead to this machine: its requests name that site."""
+
+class OpenPages:
+    """Pages for anybody, beside paths that are others' to answer for; and files, where a folder has some."""
+
+    def __init__(
+        self,
+        pages: Mapping[str, Callable[[], Page]],
+        *,
+        files: Callable[[str], Page | None] | None = None,
+        host: str = "",
+        names: Collection[str] = (),
+    ) -> None:
+        """``pages`` may be asked for by any name of this machine, ``files`` by those that it has."""
+        self._pages = dict(pages)
+        self._files = files
+        self._host = Host(host, names)
+
+    def answer(self, request: WSUpgradeRequest, _address: str) -> Page | None:
+        """The page that was asked for, or one that says why not; None: it is none of ours."""
+        path = _path(request)
+        try:
+            page = self._pages[path]() if path in self._pages else self._file(path, request)
+        except Refused as refused:
+            return saying(refused)
+        return page and _unless_known(page, request)
+
+    def _file(self, path: str, request: WSUpgradeRequest) -> Page | None:
+        if self._files is None:
+            return None
+        self._host.check(request)
+        return self._files(path)
+
+
+class Host:
+    """By which names a listener may be asked for.
+
+    A page of some web site can have its name lead to this machine: its requests name that site.
+    """
+
+    def __init__(self, host: str, names: Collection[str] = ()) -> None:
+        """``host`` is where it listens: if others can reach that, any name will do."""
+        self._is_local = is_loopback(host)
+        self._names = frozenset(names)
+
+    def check(self, request: WSUpgradeRequest) -> None:
+        """Look at what a request calls us.
+
+        Raises:
+            Refused: nobody honest would call us that.
+        """
         named = request.headers.getall("Host", [])
         if len(named) > 1:
             raise Refused(HTTPStatus.BAD_REQUEST, "more than one Host header")
         if self._is_local and named:
             host = named[0].rpartition(":")[0] if not named[0].endswith("]") else named[0]
-            if not is_loopback((host or named[0]).strip("[]")):
+            host = (host or named[0]).strip("[]")
+            if not is_loopback(host) and host not in self._names:
                 raise Refused(HTTPStatus.FORBIDDEN, "this port is for its own machine: ask for 127.0.0.1")
+
+
+def saying(refused: Refused) -> Page:
+    """A page that says why there is none."""
+    return Page(body=f"{refused.text}\n".encode(), status=refused.status, headers=refused.headers)
 
 
 def _path(request: WSUpgradeRequest) -> str:

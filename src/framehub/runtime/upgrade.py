@@ -21,7 +21,7 @@ from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
-from framehub.runtime.pages import Pages, as_response
+from framehub.runtime.pages import Answers, Page, as_response
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
 from framehub.runtime.websocket import WebSocketLink, quiet
@@ -31,6 +31,8 @@ log = logging.getLogger("framehub.upgrade")
 MOST_HEADERS: Final = 64
 LEAST_BYTES: Final = 1_024
 """Of a message, where there is no path for WebSockets."""
+MOST_TELLING: Final = 64 << 20
+"""Bytes of pages on their way to those who read them slowly."""
 READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
@@ -50,7 +52,7 @@ class WebSocketServer:
         doorkeeper: Doorkeeper | None = None,
         origins: Iterable[str] = (),
         ssl: SSLContext | None = None,
-        pages: Pages | None = None,
+        pages: Answers | None = None,
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
         """``pages`` answer what is no upgrade; while ``is_full``, nobody comes in."""
@@ -65,6 +67,8 @@ class WebSocketServer:
         self._max_bytes = max((entrance.max_bytes for entrance in entrances.values()), default=LEAST_BYTES)
         self._origins = frozenset(origins)
         self._ssl = ssl
+        self._telling = 0
+        """Bytes of pages that are on their way."""
         self._stopping = False
         self._acceptor: Acceptor | None = None
         self._quiet = QuietLog(log, address.place)
@@ -107,7 +111,10 @@ class WebSocketServer:
             ssl_handshake_timeout=OPENING_SECONDS if self._ssl else None,
         )
         watch(transport)
-        await protocol.wait_until_handshake_complete()  # or until it is gone
+        try:
+            await protocol.wait_until_handshake_complete()  # or until it is gone
+        finally:
+            self._telling -= arrival.page_bytes
         if not arrival.is_open and not arrival.is_refused:
             self._quiet.count("gone before it was open")
 
@@ -136,8 +143,7 @@ class WebSocketServer:
         if self._pages is not None and "Upgrade" not in request.headers:
             page = self._pages.answer(request, arrival.address)
             if page is not None:
-                arrival.is_refused = True  # it is told what it asked for, and never open
-                return WSUpgradeResponseWithListener(as_response(page), None)
+                return self._tell(arrival, page)
         try:
             entrance = self._entrance(request)
             token, offered = bearer.read(request)
@@ -164,6 +170,19 @@ class WebSocketServer:
             joined=entrance.joined,
         )
         return WSUpgradeResponseWithListener(WSUpgradeResponse.create_101_response(headers), link)
+
+    def _tell(self, arrival: Arrival, page: Page) -> WSUpgradeResponseWithListener:
+        """Answer with a page; its connection is never open, and ends when all of it is sent."""
+        size = len(page.body)
+        if self._telling + size > MOST_TELLING:
+            wait = {"Retry-After": "1"}
+            return self._refuse(
+                arrival, Refused(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages at once", wait)
+            )
+        arrival.is_refused = True
+        arrival.page_bytes = size
+        self._telling += size
+        return WSUpgradeResponseWithListener(as_response(page), None)
 
     def _entrance(self, request: WSUpgradeRequest) -> Entrance:
         """Where this request wants to go, if it may go there at all."""

@@ -60,6 +60,25 @@ async def test_a_gateway_serves_the_client_for_browsers_where_they_connect(tmp_p
         assert (await get(f"{web}/framehub.js", {"Upgrade": "websocket"}))[0] == 404
 
 
+async def test_a_gateway_serves_the_files_of_a_folder_if_told_to(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>here")
+    told = replace(settings(None), static=tmp_path, origins=("https://our.example",))
+    async with Gateway(told) as gateway:
+        web = gateway.url.replace("ws:", "http:").removesuffix("/mfp")
+        status, headers, body = await get(f"{web}/")
+        assert (status, headers["Content-Type"], body) == (200, "text/html; charset=utf-8", b"<p>here")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert (await get(f"{web}/", {"Host": "our.example"}))[0] == 200
+        assert (await get(f"{web}/", {"Host": "other.example"}))[0] == 403
+        assert (await get(f"{web}/", method="POST"))[0] == 400
+        assert (await get(f"{web}/x"))[::2] == (404, b"nothing at /x; want /mfp or /hub\n")
+        assert (await get(f"{web}/framehub.js"))[2] == client.module().body
+        async with connect(gateway.url) as peer:
+            await peer.ping()
+    with pytest.raises(ConfigError, match="static = "):
+        await Gateway(replace(told, static=tmp_path / "nowhere")).start()
+
+
 async def test_a_gateway_can_record_nothing() -> None:
     async with Gateway(settings(None)) as gateway:
         assert gateway.ready_line.endswith("journal=off")

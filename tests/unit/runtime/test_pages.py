@@ -1,14 +1,16 @@
 """Plain HTTP on a port of WebSockets."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
+from framehub.runtime import upgrade
 from framehub.runtime.address import Address
 from framehub.runtime.doorkeeper import Doorkeeper
-from framehub.runtime.pages import HEADERS, JSON, Page, Pages, asked_again
+from framehub.runtime.pages import HEADERS, JSON, OpenPages, Page, Pages, asked_again
 from framehub.runtime.tokens import add
 from framehub.runtime.upgrade import WebSocketServer
 from tests.unit.gateway.asking import get
@@ -56,15 +58,54 @@ async def test_a_page_that_may_be_kept_is_not_sent_to_who_has_it(url: str) -> No
     assert (await get(f"{url}/a", {"If-None-Match": tag}))[0] == 200
 
 
-async def test_pages_beside_other_paths_leave_those_alone() -> None:
-    pages = Pages(PAGES, alone=False)
+async def test_open_pages_leave_other_paths_alone() -> None:
+    files = {"/file": Page(body=b"file", headers=asked_again(b"file"))}
+    pages = OpenPages(PAGES, files=files.get, host="127.0.0.1", names=["our.example"])
     server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, pages=pages)
     await server.start()
     try:
         url = f"http://127.0.0.1:{server.port}"
         assert (await get(f"{url}/a", {"Host": "any.example"}))[0] == 200
+        status, headers, body = await get(f"{url}/file")
+        assert (status, body) == (200, b"file")
+        assert (await get(f"{url}/file", {"If-None-Match": headers["ETag"]}))[0] == 304
+        assert (await get(f"{url}/file", {"Host": "our.example:443"}))[0] == 200
+        assert (await get(f"{url}/file", {"Host": "any.example"}))[0] == 403
         assert (await get(f"{url}/b"))[::2] == (404, b"nothing at /b; want \n")
         assert server.refused == {404: 1}
+    finally:
+        await server.close()
+
+
+async def test_open_pages_without_files() -> None:
+    server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, pages=OpenPages(PAGES))
+    await server.start()
+    try:
+        assert (await get(f"http://127.0.0.1:{server.port}/file", {"Host": "any.example"}))[0] == 404
+    finally:
+        await server.close()
+
+
+async def test_pages_that_are_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kernel does not take waits with us; it is given back when whoever asked is gone."""
+    monkeypatch.setattr(upgrade, "MOST_TELLING", 12_000_000)
+    big = {"/big": lambda: Page(body=bytes(10_000_000)), "/small": lambda: Page(body=b"x")}
+    server = WebSocketServer(Address(scheme="ws", host="127.0.0.1"), {}, pages=Pages(big, host="127.0.0.1"))
+    await server.start()
+    url = f"http://127.0.0.1:{server.port}"
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1_000)
+        writer.write(b"GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readexactly(100)
+        status, headers, _ = await get(f"{url}/big")
+        assert (status, headers["Retry-After"]) == (503, "1")
+        assert (await get(f"{url}/small"))[0] == 200
+        writer.transport.abort()
+        for _ in range(1_000):
+            if (await get(f"{url}/big"))[0] == 200:
+                break
+        else:
+            pytest.fail("what was not read is not given back")
     finally:
         await server.close()
 

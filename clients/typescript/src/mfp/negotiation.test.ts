@@ -19,7 +19,7 @@ for (const unknown of ["", "md5", "crc32.sometimes", ".always"]) {
 test("a token is base64url without padding", () => {
   assert.equal(tokenProtocol("s3cret"), "token.czNjcmV0");
   assert.equal(tokenProtocol("~~?>"), "token.fn4_Pg");
-  assert.equal(tokenProtocol("ключ>>"), `token.${Buffer.from("ключ>>").toString("base64url")}`);
+  assert.equal(tokenProtocol("ключ>>"), "token.0LrQu9GO0Yc-Pg");
 });
 
 test("a hello is understood", () => {
