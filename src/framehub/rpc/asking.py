@@ -5,6 +5,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from framehub.rpc import texts, words
+from framehub.rpc.groups import Group, Groups, is_grouped, is_head
 from framehub.rpc.jobs import DONE, NO_ID, Client, Conduct, Job, wids
 from framehub.rpc.keeping import Keeping, Sending
 from framehub.rpc.messages import MAX_ID, MAX_NAME, Parts, Way, fault, readable_id
@@ -16,6 +17,8 @@ About: TypeAlias = Job | str | None
 """What a message was about: a query; why it was refused; or neither."""
 
 _FORGET_AFTER: Final = 60.0
+MAX_ASKERS: Final = 16
+"""Clients that wait for one query of a group; of more the first is forgotten, and has to ask again."""
 SILENCED: Final = "not heard: too many malformed messages before"
 
 
@@ -36,6 +39,7 @@ class Asking:
         self.draining = False
         """Take no new queries."""
         self.clients: dict[bytes, Client] = {}
+        self.groups = Groups(settings.max_groups, settings.group_running)
         self.to_clients = to_clients
         self.settings = settings
         self.registry = registry
@@ -66,9 +70,12 @@ class Asking:
             if count == 4 and 1 <= len(parts[1]) <= MAX_ID and 1 <= len(parts[3]) <= MAX_NAME:
                 return self._asked(client, parts, now, parent)
         elif type_ == words.RESPONSE_RECEIVED:
-            job = client.jobs.get(parts[1]) if count == 2 else None
+            job = self._known(client, parts[1]) if count == 2 else None
             if job is not None and job.state == DONE:
-                self.keeping.acknowledge(job, now)
+                if job.group is None:
+                    self.keeping.acknowledge(job, now)
+                else:
+                    self.keeping.withdraw(job, identity)
                 return job
             if fault(Way.CLIENT_TO_PROXY, parts) is None:
                 self.counts["acknowledgements of nothing"] += 1
@@ -84,19 +91,32 @@ class Asking:
         client = self.clients[identity] = Client(identity, wids(self._key, identity))
         return client
 
+    def _known(self, client: Client, id_: bytes) -> Job | None:
+        """The query of this id: the client's own, or its group's."""
+        if not is_grouped(id_):
+            return client.jobs.get(id_)
+        group = self.groups.find(id_)
+        return group.jobs.get(id_) if group is not None else None
+
     def _asked(self, client: Client, parts: Parts, now: float, parent: bytes) -> About:
         _, id_, argument, function = parts
-        job = client.jobs.get(id_)
+        job = self._known(client, id_)
         if job is not None:
-            return self._asked_again(job, argument, function, now)
+            return self._asked_again(client, job, argument, function, now)
         if function not in self.registry.functions and (reason := fault(Way.CLIENT_TO_PROXY, parts)):
             return self._malformed_client(client, parts, now, reason)
-        busy = self._busy(function, len(argument), now)
-        if busy is not None:
+        whose: Client | None = client
+        if is_grouped(id_):
+            whose = self.groups.meet(id_, lambda identity: wids(self._key, identity))
+        busy = self._busy(whose, function, len(argument), now)
+        if whose is None or busy is not None:
+            busy = busy or texts.BUSY_GROUPS
             self.counts["busy"] += 1
             self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, busy], None))
             return busy.decode()
-        job = self.keeping.open(client, id_, function, argument)
+        job = self.keeping.open(whose, id_, function, argument)
+        if job.group is not None:
+            job.askers[client.identity] = None
         job.parent = parent
         known = self.registry.functions.get(function)
         if known is not None and known.workers:
@@ -106,26 +126,37 @@ class Asking:
         self.placing.place(job, now)
         return job
 
-    def _asked_again(self, job: Job, argument: bytes, function: bytes, now: float) -> About:
+    def _asked_again(self, client: Client, job: Job, argument: bytes, function: bytes, now: float) -> About:
+        identity = client.identity
         if not job.is_same(argument, function):
             self.counts["ids reused"] += 1
-            self.to_clients.append(
-                (job.client.identity, [words.RESPONSE_EXCEPTION, job.id, texts.ID_REUSED], None)
-            )
+            self.to_clients.append((identity, [words.RESPONSE_EXCEPTION, job.id, texts.ID_REUSED], None))
             return texts.ID_REUSED.decode()
         self.counts["queries sent again"] += 1
         if self.settings.acknowledge:
-            self.to_clients.append((job.client.identity, [words.QUERY_RECEIVED, job.id], job))
-        if job.answer is not None and job.client.may_repeat(len(job.answer[2]), now):
-            self.keeping.repeat(job)
+            self.to_clients.append((identity, [words.QUERY_RECEIVED, job.id], job))
+        is_new = job.group is not None and identity not in job.askers
+        if is_new:
+            job.askers[identity] = None
+            if len(job.askers) > MAX_ASKERS:
+                del job.askers[next(iter(job.askers))]
+        if job.answer is not None and (is_new or client.may_repeat(len(job.answer[2]), now)):
+            self.keeping.repeat(job, identity)
         return job
 
-    def _busy(self, function: bytes, size: int, now: float) -> bytes | None:
+    def _busy(self, whose: Client | None, function: bytes, size: int, now: float) -> bytes | None:
         if self.draining:
             return texts.BUSY_STOPPING
-        if self.placing.is_full(function, now):
+        room = self.settings.max_bytes
+        group = whose if isinstance(whose, Group) else None
+        if group is not None:
+            room //= 2
+            is_long = group.waiting >= self.settings.group_queue
+            if is_long or self.groups.waiting >= self.settings.max_queue // 2:
+                return texts.BUSY_QUEUE
+        if self.placing.is_full(function, now, group):
             return texts.BUSY_QUEUE
-        if self.keeping.open_bytes + size > self.settings.max_bytes and self.keeping.open_jobs:
+        if self.keeping.open_bytes + size > room and self.keeping.open_jobs:
             return texts.BUSY_BYTES
         return None
 
@@ -176,12 +207,32 @@ class Asking:
         self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, texts.BUSY_QUESTIONS], None))
 
     def _cancelled(self, client: Client, parts: Parts, now: float) -> About:
-        job = client.jobs.get(parts[1])
+        id_, identity = parts[1], client.identity
+        if is_head(id_):
+            self._ended(id_, now)
+            return None
+        job = self._known(client, id_)
         if job is None or job.state >= DONE or job.cancelled:
             self.counts["cancels of nothing"] += 1
-            return job
-        self.placing.cancel(job, now)
+        elif job.group is None or list(job.askers) == [identity]:
+            self.placing.cancel(job, now)
+        elif identity in job.askers:  # others want it still
+            self.keeping.withdraw(job, identity)
+            self.to_clients.append((identity, [words.RESPONSE_EXCEPTION, id_, texts.CANCELLED], None))
+        else:
+            self.counts["cancels of nothing"] += 1
         return job
+
+    def _ended(self, id_: bytes, now: float) -> None:
+        """Nobody will ask anything of this group again."""
+        group = self.groups.find(id_)
+        if group is None:
+            self.counts["cancels of nothing"] += 1
+            return
+        for job in list(group.jobs.values()):
+            if job.state < DONE and not job.cancelled:
+                self.placing.cancel(job, now)
+        self.keeping.end(group)
 
     def _malformed_client(self, client: Client, parts: Parts, now: float, reason: str = "") -> str:
         reason = reason or fault(Way.CLIENT_TO_PROXY, parts) or "malformed"
@@ -224,3 +275,4 @@ class Asking:
         ]
         for identity in gone:
             del self.clients[identity]
+        self.groups.forget()

@@ -1,12 +1,13 @@
 """One query at the proxy, and the client that asked (spec/rpc.md, sections 3 and 4). Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum, auto
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 if TYPE_CHECKING:
+    from framehub.rpc.groups import Group
     from framehub.rpc.registry import Function, Worker
 
 NO_ID: Final = b"\0" * 16
@@ -30,13 +31,19 @@ class Job:
     """A query from its arrival until its id is forgotten."""
 
     __slots__ = (
-        "acked", "answer", "argument", "cancelled", "client", "coders", "deadline", "deaths", "function",
-        "given", "given_at", "id", "mark", "once", "parent", "past", "spec", "state", "until", "wid",
-        "worker",
+        "acked", "answer", "argument", "askers", "cancelled", "client", "coders", "deadline", "deaths",
+        "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent", "past", "spec",
+        "state", "until", "wid", "worker",
     )  # fmt: skip
 
     def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:
         self.client = client
+        """Whose it is: that of a client, or of a group."""
+        self.group: Group | None = None
+        self.askers: dict[bytes, None] = {}
+        """Of a query of a group: the clients that asked and have not acknowledged an answer."""
+        self.fleeting = False
+        """Of a query of a group: the answer says nothing about the next time that it is asked."""
         self.id = id_
         self.wid = wid
         self.function = function
@@ -67,6 +74,11 @@ class Job:
         """Until when it waits for a function that nobody offers."""
         self.parent = NO_ID
         """The exchange that caused it."""
+
+    @property
+    def hearers(self) -> Iterable[bytes]:
+        """Who is to hear the answer."""
+        return (self.client.identity,) if self.group is None else tuple(self.askers)
 
     def is_same(self, argument: bytes, function: bytes) -> bool:
         """Whether a query of the same id asks the same."""

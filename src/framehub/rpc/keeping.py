@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
+from framehub.rpc import texts, words
+from framehub.rpc.groups import Group
 from framehub.rpc.jobs import DONE, FINISHED, Client, Job
 from framehub.rpc.settings import ProxySettings
 
@@ -30,6 +32,7 @@ class Keeping:
         self._settings = settings
         self._to_clients = to_clients
         self._kept: dict[bytes, Job] = {}  # in the order of their deadlines
+        self._kept_of_groups: dict[bytes, Job] = {}  # likewise
         self._finished: deque[Job] = deque()
 
     def open(self, client: Client, id_: bytes, function: bytes, argument: bytes) -> Job:
@@ -39,6 +42,9 @@ class Keeping:
         self.by_wid[job.wid] = job
         self.open_jobs += 1
         self.open_bytes += len(argument)
+        if isinstance(client, Group):
+            job.group = client
+            client.opened()
         return job
 
     def answer(self, job: Job, answer: list[bytes], now: float) -> None:
@@ -49,22 +55,43 @@ class Keeping:
         job.state = DONE
         job.worker = None
         job.answer = answer
-        job.deadline = now + self._settings.kept_seconds
         size = OVERHEAD + len(answer[2])
         client = job.client
         client.kept_bytes += size
         self.kept_bytes += size
-        self._kept[job.wid] = job
-        self._to_clients.append((client.identity, answer, job))
-        if (over := client.kept_bytes - self._settings.kept_bytes) > 0:
-            self._make_room(job, client.jobs.values(), over + self._settings.kept_bytes // 8)
+        for identity in job.hearers:
+            self._to_clients.append((identity, answer, job))
+        if job.group is not None:
+            self._keep_of_group(job, job.group, now)
+        else:
+            job.deadline = now + self._settings.kept_seconds
+            self._kept[job.wid] = job
+            if (over := client.kept_bytes - self._settings.kept_bytes) > 0:
+                self._make_room(job, client.jobs.values(), over + self._settings.kept_bytes // 8)
         if (over := self.kept_bytes - self._settings.kept_bytes_in_all) > 0:
-            self._make_room(job, self._kept.values(), over + self._settings.kept_bytes_in_all // 8)
+            room = over + self._settings.kept_bytes_in_all // 8
+            room = self._make_room(job, self._kept_of_groups.values(), room, acknowledged=True)
+            room = self._make_room(job, self._kept.values(), room)
+            self._make_room(job, self._kept_of_groups.values(), room)
 
-    def repeat(self, job: Job) -> None:
-        """Send a kept answer again."""
+    def repeat(self, job: Job, to: bytes | None = None) -> None:
+        """Send a kept answer again: to one who asked, or to all who have not acknowledged it."""
         if job.answer is not None:
-            self._to_clients.append((job.client.identity, job.answer, job))
+            for identity in job.hearers if to is None else (to,):
+                self._to_clients.append((identity, job.answer, job))
+
+    def withdraw(self, job: Job, identity: bytes) -> None:
+        """One of those who asked for a query of a group has its answer, or wants it no more."""
+        job.askers.pop(identity, None)
+        if job.fleeting and not job.askers and job.state == DONE:
+            self._let_go(job)
+            self._forget(job)
+
+    def end(self, group: Group) -> None:
+        """Nobody will ask for the answers of this group again."""
+        for job in [job for job in group.jobs.values() if job.state == DONE]:
+            self._let_go(job)
+            self._forget(job)
 
     def acknowledge(self, job: Job, now: float) -> None:
         """The client has its answer: remember only that the id was used."""
@@ -77,10 +104,11 @@ class Keeping:
     def tick(self, now: float) -> None:
         """Drop what has been kept long enough; try again to tell what could not be told."""
         old = []
-        for job in self._kept.values():
-            if job.deadline > now:
-                break
-            old.append(job)
+        for kept in (self._kept, self._kept_of_groups):
+            for job in kept.values():
+                if job.deadline > now:
+                    break
+                old.append(job)
         for job in old:
             self._let_go(job)
             self._forget(job)
@@ -90,25 +118,44 @@ class Keeping:
         for job in untold.values():
             self.repeat(job)
 
-    def _make_room(self, newest: Job, jobs: Iterable[Job], size: int) -> None:
-        """Forget the oldest answers of these, but not the newest; some more than must be, for it is slow."""
+    def _keep_of_group(self, job: Job, group: Group, now: float) -> None:
+        group.opened(-1)
+        kind, _, body = job.answer or (b"", b"", b"")
+        ended = job.cancelled or kind == words.RESPONSE_UNKNOWN_FUNCTION or body in texts.FLEETING
+        job.fleeting = ended and kind != words.RESPONSE_RESULT
+        job.deadline = now + self._settings.group_seconds
+        self._kept_of_groups[job.wid] = job
+        if job.fleeting and not job.askers:
+            self._let_go(job)
+            self._forget(job)
+        elif (over := group.kept_bytes - self._settings.group_bytes) > 0:
+            room = over + self._settings.group_bytes // 8
+            room = self._make_room(job, group.jobs.values(), room, acknowledged=True)
+            self._make_room(job, group.jobs.values(), room)
+
+    def _make_room(self, newest: Job, jobs: Iterable[Job], size: int, *, acknowledged: bool = False) -> int:
+        """Forget the oldest answers of these, but not the newest; some more than must be, for it is slow.
+
+        ``acknowledged``: only those that nobody waits for. What is left to be found is returned.
+        """
         old = []
         for job in jobs:
             if size <= 0:
                 break
-            if job.answer is not None and job is not newest:
+            if job.answer is not None and job is not newest and not (acknowledged and job.askers):
                 size -= OVERHEAD + len(job.answer[2])
                 old.append(job)
         for job in old:
             self._let_go(job)
             self._forget(job)
+        return size
 
     def _let_go(self, job: Job) -> None:
         assert job.answer is not None
         size = OVERHEAD + len(job.answer[2])
         job.client.kept_bytes -= size
         self.kept_bytes -= size
-        del self._kept[job.wid]
+        del (self._kept if job.group is None else self._kept_of_groups)[job.wid]
         self.untold.pop(job.wid, None)
         job.answer = None
         job.state = FINISHED

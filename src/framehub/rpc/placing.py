@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from framehub.rpc import texts, words
+from framehub.rpc.groups import Group
 from framehub.rpc.jobs import GIVEN, WAITING, Job
 from framehub.rpc.keeping import Keeping, Sending
 from framehub.rpc.registry import Function, Registry, Worker
@@ -53,7 +54,7 @@ class Placing:
         self._held_until = started
         self._for_holders: dict[bytes, Job] = {}
 
-    def is_full(self, name: bytes, now: float) -> bool:
+    def is_full(self, name: bytes, now: float, group: Group | None = None) -> bool:
         """Whether one more query of this function would be one too many of those that wait."""
         if self.waiting + len(self._for_holders) < self._settings.max_queue:
             return False
@@ -62,7 +63,10 @@ class Placing:
             return True
         if function is None or not function.workers:
             return self.may_come(function, now) > 0
-        return function.waiting.count > 0 or self._registry.pick(function) is None
+        waiting = function.waiting
+        if group is not None:
+            return waiting.count > 0 or self._pick(function, group) is None
+        return waiting.count > waiting.grouped or self._registry.pick(function) is None
 
     def may_come(self, function: Function | None, now: float) -> float:
         """Until when a function that nobody offers may still be offered; zero if not."""
@@ -99,13 +103,14 @@ class Placing:
             self._fail(job, texts.UNKNOWN_ANSWER, now)
             return
         if function is not None and function.workers:
-            worker = None if function.waiting.count else self._registry.pick(function)
+            worker = None if function.waiting.count else self._pick(function, job.group)
             if worker is not None:
                 self._give(job, function, worker, now)
-            else:
-                job.spec = function
-                function.waiting.push(job)
-                self.waiting += 1
+                return
+            job.spec = function
+            self._wait(job, function)
+            if function.waiting.grouped:  # those that wait may be of groups that must, whoever has room
+                self._feed_any(function, now)
             return
         job.until = self.may_come(function, now)
         if not job.until:
@@ -121,7 +126,7 @@ class Placing:
             self._fail(job, texts.CANCELLED, now)
             return
         function = self._registry.function(job.function, gone_at=now)
-        worker = self._registry.pick(function)
+        worker = self._pick(function, job.group)
         if worker is not None:
             self._give(job, function, worker, now)
             return
@@ -201,10 +206,10 @@ class Placing:
     def feed(self, worker: Worker, now: float) -> None:
         """Give a worker with room what waits for it."""
         while self.waiting and worker.has_room:
-            function = worker.next_waiting()
-            if function is None:
+            found = worker.next_waiting()
+            if found is None:
                 return
-            job = function.waiting.pop()
+            function, job = found
             self.waiting -= 1
             self._give(job, function, worker, now)
 
@@ -229,6 +234,9 @@ class Placing:
             self._held.clear()
         if not self.waiting:
             return
+        for function in list(self._registry.functions.values()):
+            if function.waiting.grouped:  # what held them back may have ended elsewhere
+                self._feed_any(function, now)
         late = [
             job
             for function in self._registry.functions.values()
@@ -260,7 +268,7 @@ class Placing:
         job.acked = False
         job.given += 1
         job.given_at = now
-        worker.jobs[job.wid] = job
+        worker.take(job)
         job.once = job.once or function.keeps_acknowledged
         if job.once:
             self.to_note.append(job.wid)
@@ -268,6 +276,21 @@ class Placing:
             if len(self._begun) > MAX_BEGUN:
                 del self._begun[next(iter(self._begun))]
         self._to_workers.append((worker.identity, [words.QUERY, job.wid, job.argument, job.function], job))
+
+    def _pick(self, function: Function, group: Group | None) -> Worker | None:
+        """Who may be given a query now, of a client or a group."""
+        if group is None:
+            return self._registry.pick(function)
+        return self._registry.pick_for_group(function) if group.has_room else None
+
+    def _feed_any(self, function: Function, now: float) -> None:
+        """Give what may be given of those that wait, as long as somebody has room."""
+        left = -1
+        while function.waiting.count not in (0, left):
+            left = function.waiting.count
+            worker = self._registry.pick_for_group(function) or self._registry.pick(function)
+            if worker is not None:
+                self.feed(worker, now)
 
     def _wait(self, job: Job, function: Function, *, front: bool = False) -> None:
         (function.waiting.push_front if front else function.waiting.push)(job)

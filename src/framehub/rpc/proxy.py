@@ -103,7 +103,7 @@ class Proxy:
             if job.acked:  # it had it before: nobody else may get it while this worker lives
                 worker.owed.append(job)
             else:
-                del worker.jobs[job.wid]
+                worker.drop(job.wid)
                 back.append(job)
         gone = dict.fromkeys(identity for identity, _, _ in unreachable)
         workers = self.registry.workers

@@ -39,6 +39,8 @@ class Description(Struct, frozen=True):
     version: int = 1
     processes: int = 1
     window: int = 64
+    slots: int | None = None
+    """Queries that it runs at the same time, if that is another number than ``processes``."""
     functions: dict[str, Described] = {}
     holds: list[str] = []
     """Ids, in hex, of queries that it is running or has the answer of."""
@@ -90,8 +92,8 @@ class Worker:
     """One registered worker."""
 
     __slots__ = (
-        "beats", "description", "functions", "heard", "holds", "identity", "jobs", "leaving", "once", "owed",
-        "stuck", "turn", "window",
+        "beats", "description", "functions", "grouped", "heard", "holds", "identity", "jobs", "leaving",
+        "once", "owed", "share", "slots", "stuck", "turn", "window",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, *, window: int, now: float) -> None:
@@ -114,6 +116,32 @@ class Worker:
         self.owed: list[Job] = []
         """Queries that it has already and could not be asked for again when it was stuck."""
         self.turn = 0
+        self.slots = 1
+        """Queries that it runs at the same time; others wait there for their turn."""
+        self.grouped = 0
+        """Queries of groups that it has."""
+        self.share = 2
+        """How many of those it may have: what it does in a moment, so that others need not wait long."""
+
+    def take(self, job: Job) -> None:
+        """It is given a query."""
+        self.jobs[job.wid] = job
+        if job.group is not None:
+            self.grouped += 1
+            job.group.gave()
+
+    def drop(self, wid: bytes) -> Job | None:
+        """It has this query no more; which one, if it had it."""
+        job = self.jobs.pop(wid, None)
+        if job is not None and job.group is not None:
+            self.grouped -= 1
+            job.group.gave(-1)
+        return job
+
+    def took(self, seconds: float, ahead: float) -> None:
+        """A query of a group was answered after so long: more at a time if that was soon, else fewer."""
+        least = min(2 * self.slots, self.window)
+        self.share = min(self.share + 1, self.window) if seconds <= ahead else max(self.share - 1, least)
 
     @property
     def described(self) -> bool:
@@ -125,14 +153,20 @@ class Worker:
         """Whether it can be given a query."""
         return len(self.jobs) < self.window and not self.leaving and not self.stuck
 
-    def next_waiting(self) -> Function | None:
-        """A function of its that somebody waits for, each in its turn."""
+    @property
+    def has_room_for_groups(self) -> bool:
+        """Whether it can be given a query of a group."""
+        return self.has_room and self.grouped < self.share
+
+    def next_waiting(self) -> tuple[Function, Job] | None:
+        """The next query that waits for it, its functions each in their turn; it is taken out of its line."""
         count = len(self.functions)
+        groups = self.grouped < self.share
         for step in range(1, count + 1):
             function = self.functions[(self.turn + step) % count]
-            if function.waiting.count:
+            if function.waiting.count and (job := function.waiting.pop(groups=groups)) is not None:
                 self.turn = (self.turn + step) % count
-                return function
+                return function, job
         return None
 
 
@@ -210,6 +244,8 @@ class Registry:
         """Note what a registered worker says of itself."""
         worker.description = described
         worker.window = max(1, min(self._window, described.window))
+        worker.slots = max(1, described.slots or described.processes)
+        worker.share = min(max(worker.share, 2 * worker.slots), worker.window)
         worker.leaving = worker.leaving or described.leaving
         worker.once = set()
         for function in worker.functions:
@@ -232,7 +268,7 @@ class Registry:
         return found
 
     def pick(self, function: Function) -> Worker | None:
-        """The least loaded worker of a function that can take a query."""
+        """The least loaded worker of a function that can take a query of a client's."""
         best: Worker | None = None
         least = 1 << 30
         for worker in function.workers:
@@ -242,6 +278,11 @@ class Registry:
                 if not load:
                     break
         return best
+
+    def pick_for_group(self, function: Function) -> Worker | None:
+        """The least loaded worker of a function that can take a query of a group's."""
+        able = [worker for worker in function.workers if worker.has_room_for_groups]
+        return min(able, key=lambda worker: len(worker.jobs), default=None)
 
     def forget(self, before: float) -> None:
         """Forget names that nobody has, nobody waits for, and whose last worker went before this time."""

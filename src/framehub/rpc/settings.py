@@ -46,6 +46,20 @@ class ProxySettings:
     """Clients known at a time; those that have nothing here make room."""
     max_strikes: int = 16
     """Malformed messages of one peer in ten seconds; after one more it is not heard for a minute."""
+    group_seconds: float = 600.0
+    """How long the answers of a group are kept, acknowledged or not, for whoever asks again."""
+    group_bytes: int = 128 * MIB
+    """Bytes of answers kept of one group; the oldest acknowledged ones make room first."""
+    group_running: int = 1_024
+    """Queries of one group that may run at a time; a group may ask for fewer."""
+    group_queue: int = 4_000
+    """Queries of one group that may wait for a worker; one more is answered BUSY. All groups together may
+    fill half of ``max_queue`` and of ``max_bytes``."""
+    group_ahead: float = 0.01
+    """Seconds of work of groups that a worker is given ahead, so that a query of a client finds no long line
+    there; at least two queries for each that it runs at a time."""
+    max_groups: int = 1_024
+    """Groups known at a time; a query of one more is answered BUSY."""
     max_questions: int = 2_000
     """Questions about coders and functions of one client in a second; one more is answered BUSY."""
 

@@ -15,7 +15,8 @@ BUSY_BYTES: Final = (
 BUSY_QUESTIONS: Final = b"BUSY: too many questions in a second"
 BUSY_STOPPING: Final = b"BUSY: the proxy is stopping; it was not run, ask again later"
 BUSY: Final = b"BUSY"
-BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_STOPPING))
+BUSY_GROUPS: Final = b"BUSY: too many groups of queries; it was not run, ask again later"
+BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_STOPPING, BUSY_GROUPS))
 """What a proxy says to queries that it does not take."""
 ID_REUSED: Final = b"id reused: another query of this client had the same id"
 CANCELLED: Final = b"cancelled"
@@ -27,6 +28,8 @@ UNKNOWN_ANSWER: Final = (
 CODERS_CHANGED: Final = b"bad request: the function's coders changed while the query waited; ask again"
 POISON: Final = b"poison: every process or worker that got it died; it is not run again"
 BAD_REQUEST: Final = b"bad request: "
+FLEETING: Final = frozenset((CANCELLED, NO_WORKER, CODERS_CHANGED))
+"""What says nothing about the next time that a query is asked."""
 
 _CONTROL: Final = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n")
 _CODES: Final = (

@@ -1,4 +1,4 @@
-"""Queries that wait for a worker: each client in its turn (spec/rpc.md, section 4). Pure."""
+"""Queries that wait for a worker: each client and group in its turn (spec/rpc.md, section 4). Pure."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -12,11 +12,13 @@ class Waiting:
     def __init__(self) -> None:
         self._lines: OrderedDict[bytes, OrderedDict[bytes, Job]] = OrderedDict()
         self.count = 0
+        self.grouped = 0
+        """How many of them are of groups: those may have to wait though a worker has room."""
 
     def push(self, job: Job) -> None:
         """At the end of its client's line."""
         self._line(job)[job.wid] = job
-        self.count += 1
+        self._counted(job, 1)
 
     def push_front(self, job: Job) -> None:
         """Before all others: it has waited already."""
@@ -24,15 +26,21 @@ class Waiting:
         line[job.wid] = job
         line.move_to_end(job.wid, last=False)
         self._lines.move_to_end(job.client.identity, last=False)
-        self.count += 1
+        self._counted(job, 1)
 
-    def pop(self) -> Job:
-        """The next; there must be one."""
-        identity, line = next(iter(self._lines.items()))
-        _, job = line.popitem(last=False)
-        self._turn(identity, line)
-        self.count -= 1
-        return job
+    def pop(self, *, groups: bool = True) -> Job | None:
+        """The next that may be given now, if there is one: of a group only if it may have more running.
+
+        Without ``groups`` it is none of a group: the worker that it is for has enough of those.
+        """
+        for identity, line in self._lines.items():
+            job = next(iter(line.values()))
+            if job.group is None or (groups and job.group.has_room):
+                del line[job.wid]
+                self._turn(identity, line)
+                self._counted(job, -1)
+                return job
+        return None
 
     def remove(self, job: Job) -> None:
         """It waits no more."""
@@ -41,7 +49,7 @@ class Waiting:
         del line[job.wid]
         if not line:
             del self._lines[identity]
-        self.count -= 1
+        self._counted(job, -1)
 
     def __iter__(self) -> Iterator[Job]:
         for line in self._lines.values():
@@ -49,6 +57,11 @@ class Waiting:
 
     def _line(self, job: Job) -> OrderedDict[bytes, Job]:
         return self._lines.setdefault(job.client.identity, OrderedDict())
+
+    def _counted(self, job: Job, number: int) -> None:
+        self.count += number
+        if job.group is not None:
+            self.grouped += number
 
     def _turn(self, identity: bytes, line: OrderedDict[bytes, Job]) -> None:
         if line:

@@ -86,7 +86,9 @@ class Working:
 
     def _answered(self, worker: Worker, parts: Parts, now: float) -> About:
         type_, wid, body = parts
-        job = worker.jobs.pop(wid, None)
+        job = worker.drop(wid)
+        if job is not None and job.group is not None:
+            worker.took(now - job.given_at, self.settings.group_ahead)
         if job is None:
             job = self.keeping.by_wid.get(wid)
             own = wid in worker.holds or (job is not None and worker.identity in job.past)
@@ -120,7 +122,7 @@ class Working:
 
     def _returned(self, worker: Worker, parts: Parts, now: float) -> About:
         _, wid, reason = parts
-        job = worker.jobs.pop(wid, None)
+        job = worker.drop(wid)
         self.to_workers.append((worker.identity, [words.RESPONSE_RECEIVED, wid], job))
         if job is None:
             self.counts["answers to nothing"] += 1
@@ -192,12 +194,12 @@ class Working:
         for job in list(worker.jobs.values()):
             function = self.registry.functions.get(job.function)
             if function is None or function not in worker.functions:
-                del worker.jobs[job.wid]
+                worker.drop(job.wid)
                 self.placing.lost(job, now, begun=job.acked)
             elif unsure and (
                 job.deaths + 1 >= self.settings.attempts or (job.acked and function.keeps_acknowledged)
             ):
-                del worker.jobs[job.wid]
+                worker.drop(job.wid)
                 self.placing.lost(job, now)
             else:
                 job.deaths += unsure
@@ -235,8 +237,7 @@ class Working:
             self.registry.remove(worker, now)
             self.placing.gone(worker)
             self.roster_changed = True
-            orphans += worker.jobs.values()
-            worker.jobs.clear()
+            orphans += [job for wid in list(worker.jobs) if (job := worker.drop(wid))]
         for job in orphans:
             self.placing.lost(job, now, begun=job.acked)
 

@@ -96,6 +96,11 @@ class FunctionSet(Mapping[str, Function]):
             for name, function in self.items()
         }
 
+    @property
+    def are_async(self) -> bool:
+        """Whether any number of calls can be under way in one process."""
+        return all(function.is_async for function in self.values())
+
     def __getitem__(self, name: str) -> Function:
         return self._functions[name]
 

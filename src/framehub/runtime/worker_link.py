@@ -195,6 +195,7 @@ def _about(functions: FunctionSet, processes: int, window: int) -> dict[str, Any
         "version": 1,
         "processes": processes,
         "window": window,
+        "slots": window if functions.are_async else processes,
         "functions": functions.descriptions,
     }
     try:

@@ -10,7 +10,7 @@ from tests.conformance.rpc.vectors import VECTORS
 
 TESTS = Path(__file__).parents[2]
 CITED = re.compile(r"\[(RPC-[\d.]+\d)\]")
-SHOWN_BY_DIALOGS = ("RPC-3.1.", "RPC-3.3.", "RPC-3.4.", "RPC-4.", "RPC-8.")
+SHOWN_BY_DIALOGS = ("RPC-3.1.", "RPC-3.3.", "RPC-3.4.", "RPC-3.5.", "RPC-4.", "RPC-8.")
 """What a proxy does, seen from outside."""
 
 

@@ -42,22 +42,35 @@ class OurClient(Process):
             self.machine.ask_functions(b"f" + time.rng.randbytes(15), now=time.now, timeout=1e9)
             self._flush()
 
-    def ask(self, number: int, *, timeout: float, ample: bool, cancel: bool) -> None:
-        """Ask something, whatever the seed says."""
+    def ask(
+        self, number: int, *, timeout: float, ample: bool, cancel: bool, group: bytes | None = None
+    ) -> Query | None:
+        """Ask something, whatever the seed says; with ``group``, what its ids begin with, for that group."""
         if not self.alive:
-            return
+            return None
         name = functions.pick(self.rng)
         argument = functions.argument(name, number, self.rng)
         now = self.time.now
-        id_ = self.rng.randbytes(16)
+        id_ = self.rng.randbytes(16) if group is None else group + number.to_bytes(20, "big")
         query = Query(self, id_, name, argument, now, now + timeout)
         query.ample = ample
+        query.grouped = group is not None
         self.ledger.asked(query)
         if self.rng.random() < 0.05 and not self.stopped:
             self.machine.ask_coders(self.rng.randbytes(16), b"once", now=now, timeout=1e9)
         if cancel:
             self.time.at(now + self.rng.random() * 3, self.do, self._cancel, query)
         self.do(self._ask, query)
+        return query
+
+    def ask_again(self, first: Query, *, timeout: float) -> None:
+        """Ask what another client of the group asked, perhaps long ago."""
+        if self.alive and first.client is not self:
+            now = self.time.now
+            twin = Query(self, first.id, first.function, first.argument, now, now + timeout)
+            twin.ample = twin.grouped = True
+            self.ledger.asked_again(twin)
+            self.do(self._ask, twin)
 
     def _ask(self, query: Query) -> None:
         timeout = max(query.deadline - self.time.now, 0.01)

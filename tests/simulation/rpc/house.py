@@ -142,7 +142,7 @@ class House(Process):
                 must(self.settings.acknowledge, "RINV-13", "acknowledged though that is switched off")
                 must(job is not None, "RINV-13", "acknowledged and not known: {}", parts)
             elif type_ == words.RESPONSE_EXCEPTION and parts[2].startswith(texts.BUSY):
-                known = machine.asking.clients[identity].jobs.get(parts[1])
+                known = machine.asking._known(machine.asking.clients[identity], parts[1])
                 must(known is None, "RINV-13", "busy, but taken: {}", parts)
             elif job is not None and job.state == DONE:
                 must(job.answer is not None, "RINV-5", "{} is not kept", parts)

@@ -48,8 +48,8 @@ class Query:
     """One query, from its asker's mouth."""
 
     __slots__ = (
-        "ample", "argument", "asked", "client", "copies", "deadline", "function", "given_up", "id", "runs",
-        "settled",
+        "ample", "argument", "asked", "client", "copies", "deadline", "function", "given_up", "grouped", "id",
+        "runs", "settled",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +64,8 @@ class Query:
         self.ample = False
         """It has time until everything is well again: it must not end in a timeout."""
         self.given_up = False
+        self.grouped = False
+        """It is a group's: others may ask it too, and cancel it before."""
         self.settled = 0
         self.copies = 1
         """How often a foreign client sent it."""
@@ -81,6 +83,8 @@ class Ledger:
         self.queries: dict[bytes, Query] = {}
         """By argument."""
         self.by_id: dict[tuple[Process, bytes], Query] = {}
+        self.twins: list[Query] = []
+        """What was asked by another client of the group before."""
         self.open = 0
         """Queries of living clients that keep asking and have no answer yet."""
         self.restarts: list[float] = []
@@ -100,6 +104,16 @@ class Ledger:
         self.by_id[query.client, query.id] = query
         self.open += not foreign
         self.counts["queries"] += 1
+
+    def asked_again(self, twin: Query) -> None:
+        """Another client of the group asks what one has asked before."""
+        first = self.queries[twin.argument]
+        twin.runs = first.runs
+        twin.asked = first.asked
+        self.twins.append(twin)
+        self.by_id[twin.client, twin.id] = twin
+        self.open += 1
+        self.counts["asked again in a group"] += 1
 
     # --- runs ------------------------------------------------------------------------------------------
 
@@ -124,7 +138,7 @@ class Ledger:
                 must(other.process_died, "RINV-4", "{} runs {} twice", run.worker, query)
         if functions.FUNCTIONS[query.function].once:
             raise Broken("RINV-4", f"{query} may run once: {self._story(query)}")
-        if self._tight:
+        if self._tight or (query.grouped and (self._restarted(query) or self._ended_early(query))):
             return
         lives = 1 + self._restarted(query)
         many, most = len(query.runs), ATTEMPTS * lives + self._unwelcomed
@@ -155,6 +169,12 @@ class Ledger:
     def _restarted(self, query: Query) -> int:
         """How often the proxy was, while the query was open."""
         return sum(restart >= query.asked for restart in self.restarts)
+
+    def _ended_early(self, query: Query) -> bool:
+        """Whether one of those who asked it cancelled it."""
+        first = self.queries[query.argument]
+        asked = (first, *(twin for twin in self.twins if twin.argument == query.argument))
+        return any(one.given_up or not one.ample for one in asked)
 
     def _story(self, query: Query) -> str:
         return ", ".join(f"{run.worker} at {run.began:.3f}" for run in query.runs)
@@ -209,6 +229,7 @@ class Ledger:
             must(known is not None and known.once, "RINV-1", "{}: {!r}", query, text)
             why = died or self._tight or self._restarted(query) or (not query.runs and not self._calm)
             why = why or any(run.worker.was_troubled_since(query.asked) for run in query.runs)
+            why = why or (query.grouped and self._ended_early(query))  # begun, cancelled, and asked again
             must(bool(why), "RINV-1", "{}: {!r}, and nobody died", query, text)
             what = "outcome unknown"
         elif text == texts.POISON:
@@ -221,7 +242,8 @@ class Ledger:
             must(not self._staffed, "RINV-9", "{}: nobody came with other coders", query)
             what = "coders changed"
         elif text == texts.CANCELLED:
-            must(query.given_up, "RINV-1", "{} was cancelled by nobody", query)
+            early = query.grouped and self._ended_early(query)
+            must(query.given_up or early, "RINV-1", "{} was cancelled by nobody", query)
             what = "cancelled"
         else:
             raise Broken("RINV-2", f"{query} failed: {text!r}")
@@ -235,7 +257,7 @@ class Ledger:
             self.counts["cancelled"] += 1
 
     def client_died(self, client: Process) -> None:
-        for query in self.queries.values():
+        for query in (*self.queries.values(), *self.twins):
             if query.client is client and not query.settled and not query.given_up:
                 query.given_up = True
                 self.open -= not getattr(client, "foreign", False)
@@ -248,6 +270,6 @@ class Ledger:
 
     def all_settled(self) -> None:
         """Everything is well again: nobody may be left without an answer."""
-        for query in self.queries.values():
+        for query in (*self.queries.values(), *self.twins):
             if not getattr(query.client, "foreign", False) and not query.given_up:
                 must(query.settled == 1, "RINV-1", "{} has no answer: {}", query, self._story(query))

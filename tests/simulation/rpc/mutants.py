@@ -71,6 +71,7 @@ def deaf(self: Queries, now: float) -> None:
 
 _asked = Asking._asked
 _answer = Keeping.answer
+_withdraw = Keeping.withdraw
 _bury = Working.bury
 _lost = Placing.lost
 _answered = Working._answered
@@ -121,6 +122,12 @@ def never_poison(self: Placing, job: Job, now: float, *, begun: bool = True) -> 
     """Counts no deaths."""
     job.deaths = 0
     _lost(self, job, now, begun=begun)
+
+
+def forgets_for_the_group(self: Keeping, job: Job, identity: bytes) -> None:
+    """An answer of a group is forgotten when one client has it."""
+    job.fleeting = True
+    _withdraw(self, job, identity)
 
 
 def overloads(self: Registry, function: Function) -> Worker | None:
@@ -238,6 +245,9 @@ MUTANTS: Final = {
     "the proxy repeats what may run once": Mutant("RINV-4", Placing, "lost", always_again),
     "the proxy knows no poison": Mutant("RINV-4 RINV-1", Placing, "lost", never_poison),
     "the proxy overloads a worker": Mutant("RINV-10", Registry, "pick", overloads),
+    "the proxy forgets what a group may ask again": Mutant(
+        "RINV-4", Keeping, "withdraw", forgets_for_the_group
+    ),
     "the proxy mixes up clients": Mutant("RINV-8 RINV-2 tables", asking, "wids", same_wids),
     "the proxy takes other coders": Mutant("RINV-9 RINV-14", Registry, "conflict", nothing),
     "the proxy is hasty": Mutant("RINV-4 RINV-1", Working, "tick", hasty),

@@ -41,6 +41,10 @@ class Plan:
     """How likely a machine misses a tick."""
     crashes: float
     """How likely a dying proxy dies between writing down and sending."""
+    grouped: float
+    """The part of the queries that belong to a group; others ask some of them again."""
+    limit: int
+    """Queries of the group that may run at a time; zero for any number."""
     tight: bool
     """Answers are kept within so few bytes that some are forgotten before they are acknowledged."""
     proxy: ProxySettings
@@ -68,6 +72,8 @@ def draw(rng: Random) -> Plan:
         cancels=rng.choice((0.0, 0.1)),
         late_ticks=rng.choice((0.0, 0.0, 0.2)),
         crashes=rng.choice((0.0, 0.5)),
+        grouped=rng.choice((0.0, 0.3, 0.3)),
+        limit=rng.choice((0, 0, 1, 3)),
         tight=tight,
         proxy=ProxySettings(
             acknowledge=rng.random() < 0.85,
@@ -75,6 +81,8 @@ def draw(rng: Random) -> Plan:
             max_bytes=rng.choice((2_000, 1 << 28, 1 << 28, 1 << 28)),
             window=rng.choice((1, 4, 64)),
             kept_bytes=3_000 if tight else 1 << 26,
+            group_bytes=3_000 if tight else 1 << 26,
+            group_queue=rng.choice((3, 4_000, 4_000)),
             kept_bytes_in_all=rng.choice((5_000, 1 << 28)) if tight else 1 << 28,
             remembered_seconds=remembered,
         ),

@@ -1,11 +1,12 @@
 """The machines' tables must agree with each other after every event, and be empty in the end."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from framehub.rpc.client import Queries
 from framehub.rpc.jobs import DONE, FINISHED, GIVEN, WAITING, Job
 from framehub.rpc.keeping import OVERHEAD
 from framehub.rpc.proxy import Proxy
+from framehub.rpc.registry import Worker
 from framehub.rpc.worker import Workbench
 from tests.simulation.rpc.ledger import must
 
@@ -40,7 +41,20 @@ def check_quickly(proxy: Proxy) -> None:
         given,
     )
     must(keeping.open_bytes >= 0 <= keeping.kept_bytes, "tables", "bytes below zero")
-    must(not keeping.untold or keeping._kept.keys() >= keeping.untold.keys(), "tables", "untold and not kept")
+    kept = {*keeping._kept, *keeping._kept_of_groups} if keeping.untold else set()
+    must(kept >= keeping.untold.keys(), "tables", "untold and not kept")
+    groups = proxy.asking.groups
+    at_workers = sum(worker.grouped for worker in proxy.registry.workers.values())
+    must(
+        groups.running == at_workers, "tables", "{} of groups run, {} at workers", groups.running, at_workers
+    )
+    must(
+        groups.open >= groups.running >= 0,
+        "tables",
+        "{} of groups run, {} are open",
+        groups.running,
+        groups.open,
+    )
 
 
 def check_proxy(proxy: Proxy, coders: Coders) -> None:
@@ -77,14 +91,30 @@ def check_proxy(proxy: Proxy, coders: Coders) -> None:
     must(lines == listed == placing.waiting, "tables", "{} wait, {}, {}", placing.waiting, lines, listed)
     must(states[WAITING] == lines + len(placing._for_holders), "tables", "waiting: {}", states)
     must(states[WAITING] + states[GIVEN] == keeping.open_jobs, "tables", "open: {}", states)
-    must(states[DONE] == len(keeping._kept), "tables", "kept: {}", states)
+    kept = len(keeping._kept) + len(keeping._kept_of_groups)
+    must(states[DONE] == kept, "tables", "kept: {}", states)
     must(states[FINISHED] == len(keeping._finished), "tables", "finished: {}", states)
     must(open_bytes == keeping.open_bytes, "tables", "{} and not {}", open_bytes, keeping.open_bytes)
     must(kept_bytes == keeping.kept_bytes, "tables", "{} and not {}", kept_bytes, keeping.kept_bytes)
-    by_client = sum(client.kept_bytes for client in proxy.asking.clients.values())
+    groups = proxy.asking.groups
+    sources = (*proxy.asking.clients.values(), *groups.by_identity.values())
+    by_client = sum(client.kept_bytes for client in sources)
+    open_of_groups = sum(job.group is not None and job.state <= GIVEN for job in keeping.by_wid.values())
+    must(
+        groups.open == open_of_groups, "tables", "{} of groups are open, not {}", open_of_groups, groups.open
+    )
+    for group in groups.by_identity.values():
+        fresh = sum(job.group is group and job.wid not in worker.holds for job, worker in _given(proxy))
+        must(fresh <= group.limit, "RINV-10", "{} of a group run, {} may", fresh, group.limit)
     must(kept_bytes == by_client, "tables", "{} and not {} by clients", kept_bytes, by_client)
     _check_queue(proxy)
     _check_registry(proxy, coders)
+
+
+def _given(proxy: Proxy) -> Iterator[tuple[Job, Worker]]:
+    for worker in proxy.registry.workers.values():
+        for job in worker.jobs.values():
+            yield job, worker
 
 
 def _check_queue(proxy: Proxy) -> None:
@@ -97,9 +127,13 @@ def _check_queue(proxy: Proxy) -> None:
     if not placing.waiting:
         return
     for function in proxy.registry.functions.values():
-        if function.waiting.count:
+        if function.waiting.count > function.waiting.grouped:
             idle = [worker for worker in function.workers if worker.has_room]
             must(not idle, "RINV-11", "{!r} waits though there is room", function.name)
+        most = settings.group_running
+        if any(job.group is not None and job.group.limit == most for job in function.waiting):
+            idle = [worker for worker in function.workers if worker.has_room_for_groups]
+            must(not idle, "RINV-11", "{!r} of a group waits though there is room", function.name)
 
 
 def _check_registry(proxy: Proxy, coders: Coders) -> None:
@@ -138,6 +172,8 @@ def check_idle(proxy: Proxy) -> None:
         "waiting": placing.waiting,
         "for holders": len(placing._for_holders),
         "clients": len(proxy.asking.clients),
+        "groups": len(proxy.asking.groups.by_identity),
+        "kept of groups": len(keeping._kept_of_groups),
         "coders wanted": len(proxy.asking._coders_wanted),
     }
     must(not any(left.values()), "bounded", "the proxy has left {}", left)

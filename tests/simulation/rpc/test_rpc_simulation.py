@@ -22,6 +22,7 @@ EVERYTHING = (
     *"""
 ended: result, ended: exception, ended: unknown function, ended: busy, ended: timeout, ended: poison,
 ended: outcome unknown, cancelled, coders told, ids reused, children died, workers drained, workers refused,
+asked again in a group,
 runs again, proxies started again, clients' sockets made anew, workers' sockets made anew,
 sends to workers unreachable, sends to workers blocked, sends to clients blocked
 """.replace("\n", " ")

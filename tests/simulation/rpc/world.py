@@ -8,10 +8,11 @@ from math import inf
 from random import Random
 from typing import Any
 
+from framehub.rpc import groups
 from tests.simulation.rpc import functions, plan, tables
 from tests.simulation.rpc.clients import ForeignClient, OurClient
 from tests.simulation.rpc.house import Disk, House
-from tests.simulation.rpc.ledger import Broken, Ledger, must
+from tests.simulation.rpc.ledger import Broken, Ledger, Query, must
 from tests.simulation.rpc.network import Router
 from tests.simulation.rpc.process import Process
 from tests.simulation.rpc.troubles import Troubles
@@ -39,6 +40,7 @@ class World:
         self.steps: deque[tuple[float, object, tuple[object, ...]]] = deque(maxlen=REMEMBERED)
         self.ledger = Ledger(self.counts, self.plan)
         self.disk = Disk(rng.randbytes(32))
+        self.group = groups.head(rng.randbytes(32), self.plan.limit)
         self.coders: dict[bytes, list[tuple[str, str, str]]] = {}
         self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._count = 0
@@ -164,7 +166,19 @@ class World:
         hurried = self.rng.random() < self.plan.hurry
         timeout = self.rng.choice((0.3, 2.0, 5.0)) if hurried else self.plan.span + plan.HEALED + 10.0
         cancel = self.rng.random() < self.plan.cancels
-        client.ask(number, timeout=timeout, ample=not hurried, cancel=cancel)
+        if isinstance(client, ForeignClient) or self.rng.random() >= self.plan.grouped:
+            client.ask(number, timeout=timeout, ample=not hurried, cancel=cancel)
+            return
+        query = client.ask(number, timeout=timeout, ample=not hurried, cancel=cancel, group=self.group)
+        if query is not None and self.rng.random() < 0.5:
+            self.at(self.now + self.rng.choice((0.0, 0.1, 5.0)) * self.rng.random(), self._ask_again, query)
+
+    def _ask_again(self, query: Query) -> None:
+        """A task that was started again, or a second one that does the same."""
+        ours = [one for one in self.clients if one.alive and isinstance(one, OurClient)]
+        if ours:
+            timeout = self.plan.span + plan.HEALED + 10.0
+            self.rng.choice(ours).ask_again(query, timeout=timeout)
 
     def _tick(self) -> None:
         late = self.plan.late_ticks

@@ -212,10 +212,16 @@ def test_functions_that_are_waited_for_come_in_turn() -> None:
     worker = registry.register(b"w", [F, G, (b"h", b"", b"")], 0.0)
     assert worker.next_waiting() is None
     client = Client(b"c", wids(b"k", b"c"))
-    for name in (b"f", b"g"):
-        registry.functions[name].waiting.push(Job(client, name, name, name, b""))
-    names = [function.name for _ in range(4) if (function := worker.next_waiting())]
-    assert names == [b"g", b"f", b"g", b"f"]
+    for number, name in enumerate((b"f", b"f", b"g", b"g")):
+        id_ = b"%d" % number
+        registry.functions[name].waiting.push(Job(client, id_, id_, name, b""))
+    found = [each for _ in range(5) if (each := worker.next_waiting())]
+    assert [(function.name, job.id) for function, job in found] == [
+        (b"g", b"2"),
+        (b"f", b"0"),
+        (b"g", b"3"),
+        (b"f", b"1"),
+    ]
 
 
 def test_names_that_nobody_offers_or_waits_for_are_forgotten() -> None:

@@ -22,7 +22,9 @@ class Line:
     def rest(self) -> list[str]:
         popped = []
         while self.waiting.count:
-            popped.append(self.waiting.pop().wid.decode())
+            job = self.waiting.pop()
+            assert job is not None
+            popped.append(job.wid.decode())
         return popped
 
 

@@ -1,0 +1,111 @@
+"""Groups: queries that several clients ask together (spec/rpc.md, section 3.5). Pure.
+
+The tasks of a job are processes that come, die and are started again elsewhere, two of them at the same work
+now and then. Their queries carry the job's key in their ids, so that all of them mean the same query by the
+same id: it is run once, and whoever asks gets the answer.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from framehub.rpc.jobs import Client
+from framehub.rpc.messages import MAX_ID
+
+MARK: Final = b"group-v1"
+KEY_BYTES: Final = 32
+HEAD: Final = len(MARK) + KEY_BYTES + 4
+"""Bytes of a grouped id before the query's own: they name the group, and end it."""
+OWN_BYTES: Final = MAX_ID - HEAD
+MOST: Final = 0xFFFF_FFFF
+
+
+def head(key: bytes, limit: int = 0) -> bytes:
+    """How all ids of a group begin; ``limit`` of its queries may run at a time, zero for any number."""
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"a group's key has {KEY_BYTES} bytes, not {len(key)}")
+    return MARK + key + limit.to_bytes(4, "big")
+
+
+def is_grouped(id_: bytes) -> bool:
+    """Whether this is the id of a query of a group."""
+    return len(id_) == MAX_ID and id_.startswith(MARK)
+
+
+def is_head(id_: bytes) -> bool:
+    """Whether this names a group, not a query of it."""
+    return len(id_) == HEAD and id_.startswith(MARK)
+
+
+class Group(Client):
+    """One group: to whoever takes turns it is one client, however many ask for it."""
+
+    __slots__ = ("_all", "limit", "open", "running")
+
+    def __init__(self, identity: bytes, wid: Callable[[bytes], bytes], groups: "Groups") -> None:
+        super().__init__(identity, wid)
+        self.limit = MOST
+        """Queries that may run at a time."""
+        self.open = 0
+        """Queries that are not answered yet."""
+        self.running = 0
+        """Those of them that a worker has."""
+        self._all = groups
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more of its queries may be given to a worker."""
+        return self.running < self.limit
+
+    @property
+    def waiting(self) -> int:
+        """Queries that no worker has."""
+        return self.open - self.running
+
+    def opened(self, count: int = 1) -> None:
+        """One more is open, or one less."""
+        self.open += count
+        self._all.open += count
+
+    def gave(self, count: int = 1) -> None:
+        """One more runs, or one less."""
+        self.running += count
+        self._all.running += count
+
+
+class Groups:
+    """All groups, by what their ids begin with."""
+
+    def __init__(self, most: int, most_running: int) -> None:
+        self.by_identity: dict[bytes, Group] = {}
+        self.open = 0
+        self.running = 0
+        self._most = most
+        self._most_running = most_running
+
+    @property
+    def waiting(self) -> int:
+        """Queries of all groups that no worker has."""
+        return self.open - self.running
+
+    def find(self, id_: bytes) -> Group | None:
+        """The group of a grouped id, if it is known."""
+        return self.by_identity.get(id_[: len(MARK) + KEY_BYTES])
+
+    def meet(self, id_: bytes, wids: Callable[[bytes], Callable[[bytes], bytes]]) -> Group | None:
+        """The group of a grouped id, a new one if need be; None if there are too many."""
+        identity = id_[: len(MARK) + KEY_BYTES]
+        group = self.by_identity.get(identity)
+        if group is None:
+            if len(self.by_identity) >= self._most:
+                self.forget()
+                if len(self.by_identity) >= self._most:
+                    return None
+            group = self.by_identity[identity] = Group(identity, wids(identity), self)
+        told = int.from_bytes(id_[len(identity) : HEAD], "big") or MOST
+        group.limit = min(told, self._most_running)
+        return group
+
+    def forget(self) -> None:
+        """Forget groups of which nothing is known any more."""
+        for identity in [identity for identity, group in self.by_identity.items() if not group.jobs]:
+            del self.by_identity[identity]
