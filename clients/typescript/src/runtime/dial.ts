@@ -48,7 +48,7 @@ function opened(socket: Socket, { subprotocol, terms }: There, signal: AbortSign
     ({ resolve, reject }) => {
       socket.binaryType = "arraybuffer";
       socket.onerror = socket.onclose = ({ message }) =>
-        reject(message || "the WebSocket did not open; why, a page is not told");
+        reject(message || "wrong address, token or origin; a page is not told which");
       socket.onopen = () => {
         if (socket.protocol === subprotocol) return resolve(new Wire(socket, terms));
         leave();
