@@ -4,6 +4,7 @@ read_journal(spark, path)              every row of a journal, as one DataFrame
 frames, messages, exchanges, files,    the tables, each from a journal's DataFrame
 violations, metrics
 endpoint(journal, name, schema)        what was sent to one endpoint or function, as typed columns
+remote(name, proxy)                    a remote function as a column function
 session()                              a Spark that works out of the box
 """
 
@@ -15,6 +16,7 @@ if find_spec("pyspark") is None:
     raise PipelineError("Spark is not installed: `pip install framehub[spark]`")
 
 from framehub.pipeline.journal import read_journal
+from framehub.pipeline.remote import RemoteFunction, remote
 from framehub.pipeline.session import session
 from framehub.pipeline.stages.endpoint import endpoint
 from framehub.pipeline.stages.exchanges import exchanges
@@ -25,6 +27,7 @@ from framehub.pipeline.stages.metrics import metrics
 from framehub.pipeline.stages.violations import violations
 
 __all__ = [
+    "RemoteFunction",
     "endpoint",
     "exchanges",
     "files",
@@ -32,6 +35,7 @@ __all__ = [
     "messages",
     "metrics",
     "read_journal",
+    "remote",
     "session",
     "violations",
 ]

@@ -139,22 +139,22 @@ class ListOf(BinaryCoder):
     def __init__(self, item: BinaryCoder) -> None:
         self.identity = f"List<{item.identity}>"
         self.schema = {"type": "array", "items": item.schema}
-        self._item = item
+        self.item = item
 
     def write(self, value: Any, out: list[bytes]) -> None:
         """Add its bytes."""
         if not isinstance(value, list | tuple):
             raise EncodingError("", f"expected a list, got {_kind(value)}")
         out.append(_size(len(value), "items"))
-        if isinstance(self._item, Number):
-            self._item.write_many(value, out)
+        if isinstance(self.item, Number):
+            self.item.write_many(value, out)
         else:
-            _write_each(self._item, value, out)
+            _write_each(self.item, value, out)
 
     def read(self, data: bytes, at: int) -> tuple[list[Any], int]:
         """All items."""
         count, at = _read_size(data, at, self.identity)
-        item = self._item
+        item = self.item
         if count * item.smallest > len(data) - at:
             _refuse(f"List of {count} items, but {len(data) - at} bytes are left", at)
         if isinstance(item, Number):

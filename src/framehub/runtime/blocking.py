@@ -51,6 +51,10 @@ class BlockingFunctions:
         """One function as in ``list``."""
         return self._run(self._functions.describe(name, timeout=timeout))
 
+    def reach(self, timeout: float) -> None:
+        """Until a connection has been made; see ``Functions.reach``."""
+        self._run(self._functions.reach(timeout))
+
     def close(self) -> None:
         """End the connection and the thread."""
         if self._closed:

@@ -144,14 +144,22 @@ class ClientLink:
         Raises:
             LimitExceeded: the query is larger than a message may be.
         """
+        self.check_size(function, argument)
+        id_ = self.new_id()
+        self._machine.ask(id_, function, argument, now=monotonic(), timeout=timeout)
+        return await self._settled(id_)
+
+    def check_size(self, function: bytes, argument: bytes) -> None:
+        """Refuse a query that is larger than a message may be.
+
+        Raises:
+            LimitExceeded: it is.
+        """
         most = min(self._options.max_message_bytes, LARGEST_MESSAGE)
         size = len(argument) + len(function) + _BESIDES
         if size > most:
             hint = "give it in parts, or a place where the function finds it"
             raise LimitExceeded("max_message_bytes", allowed=most, got=size, hint=hint)
-        id_ = self.new_id()
-        self._machine.ask(id_, function, argument, now=monotonic(), timeout=timeout)
-        return await self._settled(id_)
 
     async def coders(self, function: bytes, *, timeout: float) -> Settled:
         """Ask for a function's coders."""
@@ -199,9 +207,7 @@ class ClientLink:
             raise ConnectionClosed(1000, "closed by its owner")
         future: asyncio.Future[Settled] = self._loop.create_future()
         self._futures[id_] = future
-        self._soon()
-        if self._timer is None:
-            self._timer = self._loop.call_later(TICK, self._tick)
+        self._begin()
         try:
             return await future
         finally:
@@ -211,6 +217,12 @@ class ClientLink:
                 self._loop.call_soon(self._unsent.drop, id_)  # after that: it may be in there only then
             else:
                 self._unsent.drop(id_)
+
+    def _begin(self) -> None:
+        """Something was asked: it is to be sent, and the clock to be looked at."""
+        self._soon()
+        if self._timer is None:
+            self._timer = self._loop.call_later(TICK, self._tick)
 
     def _heard(self, batch: list[list[bytes]]) -> None:
         now = monotonic()

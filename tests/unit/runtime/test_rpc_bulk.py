@@ -1,0 +1,187 @@
+"""Many calls at once, from code without an event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from hashlib import blake2b
+
+import pytest
+
+from framehub.errors import ConnectFailed
+from framehub.rpc.groups import OWN_BYTES, head
+from framehub.rpc.settings import ProxySettings
+from framehub.runtime import rpc_bulk
+from framehub.runtime.rpc_bulk import BulkCalls, Failure, Outcome
+from framehub.runtime.rpc_proxy import RpcProxy
+from framehub.runtime.worker import Worker
+from tests.unit.runtime.rpc_parts import proxy, serving, until
+
+KEY = b"k" * 32
+
+
+def ids(row: int, argument: bytes, attempt: int) -> bytes:
+    return head(KEY) + blake2b(b"%d %d %s" % (row, attempt, argument), digest_size=OWN_BYTES).digest()
+
+
+class Notes:
+    """What the functions saw."""
+
+    def __init__(self) -> None:
+        self.runs: list[int] = []
+        self.at_once = 0
+        self.most = 0
+
+
+def offered(notes: Notes) -> Worker:
+    worker = Worker(threads=2, drain=1)
+
+    @worker.function
+    async def square(x: int) -> int:
+        notes.runs.append(x)
+        notes.at_once += 1
+        notes.most = max(notes.most, notes.at_once)
+        await asyncio.sleep(0.01)
+        notes.at_once -= 1
+        return x * x
+
+    @worker.function
+    def moody(x: int) -> int:
+        notes.runs.append(x)
+        if x < 0 or notes.runs.count(x) <= x:
+            raise ValueError(f"not yet {x}")
+        return x
+
+    @worker.function
+    async def asleep(x: int) -> int:
+        await asyncio.sleep(60)
+        return x
+
+    return worker
+
+
+@pytest.fixture
+def notes() -> Notes:
+    return Notes()
+
+
+@pytest.fixture
+async def ours(notes: Notes) -> AsyncIterator[RpcProxy]:
+    settings = ProxySettings(wait_start=0.3, wait_gone=0.3)
+    async with proxy(settings) as made, serving(offered(notes), made.workers_address):
+        yield made
+
+
+def call(
+    address: str,
+    name: str,
+    *batches: Sequence[Outcome],
+    window: int = 8,
+    timeout: float = 20.0,
+    retries: int = 0,
+) -> list[Sequence[Outcome]]:
+    """All batches submitted one after another, then waited for."""
+    made = BulkCalls(address, name.encode(), ids=ids, window=window, timeout=timeout, retries=retries)
+    with made as calls:
+        first, submitted = 0, []
+        for batch in batches:
+            submitted.append(calls.submit(batch, first=first))
+            first += len(batch)
+        return [batch.wait() for batch in submitted]
+
+
+async def test_results_come_in_the_order_of_arguments(ours: RpcProxy, notes: Notes) -> None:
+    batches = [[b"%d" % x for x in range(30)], [], [b"%d" % x for x in range(30, 50)]]
+    got = await asyncio.to_thread(call, ours.clients_address, "square", *batches)
+    assert [list(part) for part in got] == [
+        [b"%d" % (x * x) for x in range(30)],
+        [],
+        [b"%d" % (x * x) for x in range(30, 50)],
+    ]
+    assert 1 < notes.most <= 8
+
+
+async def test_what_is_no_argument_stays_as_it_is(ours: RpcProxy) -> None:
+    batch: list[Outcome] = [None, b"3", Failure("no such column")]
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "square", batch)
+    assert list(got) == [None, b"9", Failure("no such column")]
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "square", [None])
+    assert list(got) == [None]
+
+
+async def test_the_same_rows_asked_again_are_not_run_again(ours: RpcProxy, notes: Notes) -> None:
+    """[RPC-3.5.3] Each time by a client of its own."""
+    batch = [b"%d" % x for x in range(20)]
+    for _ in range(3):
+        (got,) = await asyncio.to_thread(call, ours.clients_address, "square", batch)
+        assert list(got) == [b"%d" % (x * x) for x in range(20)]
+    assert sorted(notes.runs) == list(range(20))
+
+
+async def test_what_fails_is_tried_again_as_often_as_wanted(ours: RpcProxy) -> None:
+    batch = [b"0", b"1", b"2", b"-5"]
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "moody", batch, retries=1)
+    assert got[:2] == [b"0", b"1"]
+    assert got[2] == Failure("ValueError: not yet 2")
+    assert got[3] == Failure("ValueError: not yet -5")
+
+
+async def test_a_call_has_its_time(ours: RpcProxy) -> None:
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "asleep", [b"1"], timeout=0.3)
+    assert isinstance(got[0], Failure)
+    assert got[0].text.startswith("timeout: no answer from tcp://127.0.0.1:")
+
+
+async def test_a_function_that_nobody_offers_and_an_argument_too_large(ours: RpcProxy) -> None:
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "nobody", [b"1", b"x" * (17 << 20)])
+    assert got[0] == Failure("no worker offers it any more")
+    assert isinstance(got[1], Failure)
+    assert "max_message_bytes" in got[1].text
+
+
+async def test_a_busy_proxy_is_waited_for(notes: Notes) -> None:
+    """[RPC-3.5.7] Nothing fails, with fewer calls under way for a while."""
+    settings = ProxySettings(group_queue=2, window=2, wait_start=0.3)
+    async with proxy(settings) as made, serving(offered(notes), made.workers_address):
+        batch = [b"%d" % x for x in range(60)]
+        (got,) = await asyncio.to_thread(call, made.clients_address, "square", batch, window=32)
+        assert list(got) == [b"%d" % (x * x) for x in range(60)]
+        assert made.machine.counts["busy"] > 0
+        assert sorted(notes.runs) == list(range(60))
+
+
+async def test_a_proxy_that_stays_busy_fails_in_time(ours: RpcProxy) -> None:
+    ours.drain()
+    (got,) = await asyncio.to_thread(call, ours.clients_address, "square", [b"1"], timeout=0.5)
+    assert isinstance(got[0], Failure)
+    assert got[0].text.startswith("BUSY")
+
+
+async def test_where_nobody_listens_all_batches_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpc_bulk, "CONNECT_TIMEOUT", 0.3)
+
+    def fail() -> None:
+        with BulkCalls("tcp://127.0.0.1:1", b"square", ids=ids, window=1) as calls:
+            first = calls.submit([b"1", b"2"], first=0)
+            with pytest.raises(ConnectFailed, match="no proxy is there"):
+                first.wait()
+            with pytest.raises(ConnectFailed, match="no proxy is there"):
+                calls.submit([b"1"], first=2).wait()
+            with pytest.raises(ConnectFailed, match="no proxy is there"):
+                calls.reach(0.1)
+
+    await asyncio.to_thread(fail)
+
+
+async def test_a_group_is_ended_by_a_message(ours: RpcProxy) -> None:
+    """[RPC-3.5.8]"""
+
+    def end() -> None:
+        with BulkCalls(ours.clients_address, b"square", ids=ids) as calls:
+            calls.submit([b"2"], first=0).wait()
+            calls.reach(5)
+            calls.tell(b"CANCEL", head(KEY))
+        calls.close()
+
+    await asyncio.to_thread(end)
+    group = ours.machine.asking.groups.find(head(KEY))
+    assert group is not None
+    await until(lambda: not group.jobs)
