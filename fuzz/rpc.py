@@ -213,7 +213,7 @@ class Run:
             lost = [item for item in to_workers if fate & 0x88 == 0x88 and item[0] == WORKERS[fate & 3]]
             full = [item for item in to_workers if fate & 0x88 == 0x80 and item[0] == WORKERS[fate & 3]]
             proxy.undelivered(lost, full, self.now)
-            proxy.untold([job for _, _, job in to_clients if fate & 64])
+            proxy.untold(to_clients if fate & 64 else [])
         proxy.to_workers.clear()
         proxy.to_clients.clear()
 

@@ -121,7 +121,7 @@ def test_a_proxy_bears_any_conversation(conversation: list[tuple[str, Any, Any]]
             lost = [item for item in proxy.to_workers if item[0] == who]
             proxy.to_workers[:] = [item for item in proxy.to_workers if item[0] != who]
             proxy.undelivered([] if how else lost, lost if how else [], now)
-            proxy.untold([job for _, _, job in proxy.to_clients])
+            proxy.untold(proxy.to_clients[:])
             proxy.to_clients.clear()
         agree(proxy)
     for way, sending in ((Way.PROXY_TO_CLIENT, proxy.to_clients), (Way.PROXY_TO_WORKER, proxy.to_workers)):

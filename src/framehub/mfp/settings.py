@@ -54,6 +54,9 @@ class Settings:
     """Seconds of silence before the peer is pinged, and again before it counts as dead; inf: never."""
     idle_timeout: float = inf
     """Seconds without any frame but service frames before the connection is closed; inf: never."""
+    busy_after: float = 0.5
+    """Seconds that handlers may keep the event loop at a stretch; requests that then still wait for theirs
+    are answered ``busy``."""
     bad_files: BadFiles = "drop"
     """What a wrong, repeated or missing announced file does: lose its message, or be left out of it."""
     remembered: int = 4_096

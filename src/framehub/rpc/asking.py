@@ -118,6 +118,7 @@ class Asking:
         if job.group is not None:
             job.askers[client.identity] = None
         job.parent = parent
+        job.asked_at = now
         known = self.registry.functions.get(function)
         if known is not None and known.workers:
             job.coders = (known.argument, known.result)
@@ -156,6 +157,8 @@ class Asking:
                 return texts.BUSY_QUEUE
         if self.placing.is_full(function, now, group):
             return texts.BUSY_QUEUE
+        if group is None and self.placing.is_slow(function, now):
+            return texts.BUSY_WAIT
         if self.keeping.open_bytes + size > room and self.keeping.open_jobs:
             return texts.BUSY_BYTES
         return None

@@ -31,9 +31,9 @@ class Job:
     """A query from its arrival until its id is forgotten."""
 
     __slots__ = (
-        "acked", "answer", "argument", "askers", "cancelled", "client", "coders", "deadline", "deaths",
-        "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent", "past", "spec",
-        "state", "until", "wid", "worker",
+        "acked", "answer", "argument", "asked_at", "askers", "cancelled", "client", "coders", "deadline",
+        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent", "past",
+        "spec", "state", "until", "wid", "worker",
     )  # fmt: skip
 
     def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:
@@ -57,6 +57,7 @@ class Job:
         self.given = 0
         """How often it was given to a worker."""
         self.given_at = 0.0
+        self.asked_at = 0.0
         self.deaths = 0
         self.past: tuple[bytes, ...] = ()
         """Identities of workers that had it before."""

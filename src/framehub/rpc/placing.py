@@ -68,6 +68,24 @@ class Placing:
             return waiting.count > 0 or self._pick(function, group) is None
         return waiting.count > waiting.grouped or self._registry.pick(function) is None
 
+    def is_slow(self, name: bytes, now: float) -> bool:
+        """Whether one more query of this function would wait too long, as its workers get on now."""
+        function = self._registry.functions.get(name)
+        if function is None or not function.workers:
+            return False
+        line, known, rate = function.waiting.count - function.waiting.grouped, 0, 0.0
+        for worker in function.workers:
+            if (beyond := len(worker.jobs) - worker.runs) < 0:
+                return False
+            line += beyond
+            if worker.pace.seconds:
+                known += 1
+                rate += 1 / worker.pace.seconds
+        if not known:
+            return False
+        wait = line / (rate * len(function.workers) / known)
+        return wait > function.patience.limit(self._settings.max_wait, now)
+
     def may_come(self, function: Function | None, now: float) -> float:
         """Until when a function that nobody offers may still be offered; zero if not."""
         until = self.grace_until
@@ -152,6 +170,10 @@ class Placing:
     def cancel(self, job: Job, now: float) -> None:
         """Nobody wants the answer: drop it if it waits, tell the worker if it runs."""
         job.cancelled = True
+        function = self._registry.functions.get(job.function)
+        waits = job.worker is None or len(job.worker.jobs) > job.worker.runs  # there, as far as is known
+        if function is not None and waits:
+            function.patience.gave_up(now - job.asked_at, self._settings.max_wait, now)
         if job.state == GIVEN:
             assert job.worker is not None
             if job.worker.described:
@@ -269,6 +291,8 @@ class Placing:
         job.given += 1
         job.given_at = now
         worker.take(job)
+        if len(worker.jobs) >= worker.runs:
+            worker.pace.full(now)
         job.once = job.once or function.keeps_acknowledged
         if job.once:
             self.to_note.append(job.wid)

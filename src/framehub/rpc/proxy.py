@@ -6,7 +6,7 @@ in ``to_clients`` and ``to_workers`` afterwards, with the query that it is about
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from framehub.rpc import words
@@ -22,6 +22,8 @@ __all__ = ["About", "Job", "Proxy", "Sending"]
 
 _PROBING: Final = 1.0
 _FORGETTING: Final = 10.0
+_MOST_REFUSALS: Final = 10_000
+"""Of clients that do not read: what they are told of queries that were not taken."""
 
 
 class Proxy:
@@ -65,6 +67,7 @@ class Proxy:
         self._ticked = now
         self._probing_until = now
         self._forget_at = now + _FORGETTING
+        self._refusals: Sending = []
 
     @property
     def pending(self) -> int:
@@ -114,11 +117,23 @@ class Proxy:
         for job in back:
             self.placing.replace(job, now)
 
-    def untold(self, blocked: Sequence[Job | None]) -> None:
+    def untold(self, blocked: Sending) -> None:
         """These could not be sent to their clients now: try again later."""
-        for job in blocked:
+        for message in blocked:
+            _, parts, job = message
             if job is not None and job.state == DONE:
                 self.keeping.untold[job.wid] = job
+            elif parts[0] == words.RESPONSE_EXCEPTION and len(self._refusals) < _MOST_REFUSALS:
+                self._refusals.append(message)
+
+    def _refuse_again(self) -> None:
+        """Tell clients what they could not be told before, unless they asked again and it was taken."""
+        refusals, self._refusals = self._refusals, []
+        for message in refusals:
+            identity, parts, _ = message
+            client = self.asking.clients.get(identity)
+            if client is not None and parts[1] not in client.jobs:
+                self.to_clients.append(message)
 
     def tick(self, now: float) -> None:
         """Look at the clock: who is dead, what has waited or was kept long enough."""
@@ -131,6 +146,7 @@ class Proxy:
         self.working.tick(now)
         self.placing.tick(now)
         self.asking.tick(now)
+        self._refuse_again()
         self.keeping.tick(now)
         if now >= self._forget_at:
             self._forget_at = now + _FORGETTING

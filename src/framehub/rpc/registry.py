@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from framehub.rpc.jobs import Conduct, Job
+from framehub.rpc.pace import Pace, Patience
 from framehub.rpc.waiting import Waiting
 
 ALWAYS: Final = "always"
@@ -31,6 +32,8 @@ class Described(Struct, frozen=True):
     result: Any = None
     redispatch: str = ALWAYS
     max_runtime: float | None = None
+    coroutine: bool = False
+    """Whether many of it run at once in one process."""
 
 
 class Description(Struct, frozen=True):
@@ -70,7 +73,7 @@ def read_description(data: bytes) -> Description | str:
 class Function:
     """One name: its coders while somebody offers it, its workers, and who waits for one."""
 
-    __slots__ = ("argument", "described", "gone_at", "name", "result", "waiting", "workers")
+    __slots__ = ("argument", "described", "gone_at", "name", "patience", "result", "waiting", "workers")
 
     def __init__(self, name: bytes, *, gone_at: float) -> None:
         self.name = name
@@ -78,6 +81,7 @@ class Function:
         self.result = b""
         self.workers: list[Worker] = []
         self.waiting = Waiting()
+        self.patience = Patience()
         self.described = Described()
         self.gone_at = gone_at
         """When its last worker went."""
@@ -93,7 +97,7 @@ class Worker:
 
     __slots__ = (
         "beats", "description", "functions", "grouped", "heard", "holds", "identity", "jobs", "leaving",
-        "once", "owed", "share", "slots", "stuck", "turn", "window",
+        "once", "owed", "pace", "runs", "share", "slots", "stuck", "turn", "window",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, *, window: int, now: float) -> None:
@@ -101,6 +105,9 @@ class Worker:
         self.functions: list[Function] = []
         self.jobs: dict[bytes, Job] = {}
         self.window = window
+        self.runs = window
+        """Queries that it may run at once, as far as is known: those that it has beyond these wait."""
+        self.pace = Pace()
         self.heard = now
         self.beats = False
         """Whether it ever sent a HEART_BEAT: only then is silence death."""
@@ -246,6 +253,8 @@ class Registry:
         worker.window = max(1, min(self._window, described.window))
         worker.slots = max(1, described.slots or described.processes)
         worker.share = min(max(worker.share, 2 * worker.slots), worker.window)
+        unsure = described.slots is None or any(told.coroutine for told in described.functions.values())
+        worker.runs = worker.window if unsure else min(worker.slots, worker.window)
         worker.leaving = worker.leaving or described.leaving
         worker.once = set()
         for function in worker.functions:

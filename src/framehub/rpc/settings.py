@@ -26,6 +26,9 @@ class ProxySettings:
     """Queries that may wait for a worker; one more is answered BUSY."""
     max_bytes: int = 256 * MIB
     """Bytes of all arguments of queries that are not answered yet; beyond it the answer is BUSY."""
+    max_wait: float = 10.0
+    """Seconds that a query may have to wait for a worker, as its workers get on now; one that would wait
+    longer is answered BUSY, and so it is sooner where callers give up before. ``inf``: however long."""
     window: int = 64
     """Queries that one worker may have at a time."""
     attempts: int = 3

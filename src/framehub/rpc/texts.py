@@ -12,11 +12,12 @@ BUSY_QUEUE: Final = b"BUSY: too many queries are waiting; it was not run, ask ag
 BUSY_BYTES: Final = (
     b"BUSY: the arguments of waiting queries fill the memory allowed; it was not run, ask again later"
 )
+BUSY_WAIT: Final = b"BUSY: it would wait too long for a worker; it was not run, ask again later"
 BUSY_QUESTIONS: Final = b"BUSY: too many questions in a second"
 BUSY_STOPPING: Final = b"BUSY: the proxy is stopping; it was not run, ask again later"
 BUSY: Final = b"BUSY"
 BUSY_GROUPS: Final = b"BUSY: too many groups of queries; it was not run, ask again later"
-BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_STOPPING, BUSY_GROUPS))
+BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_WAIT, BUSY_STOPPING, BUSY_GROUPS))
 """What a proxy says to queries that it does not take."""
 ID_REUSED: Final = b"id reused: another query of this client had the same id"
 CANCELLED: Final = b"cancelled"

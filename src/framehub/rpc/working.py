@@ -102,8 +102,11 @@ class Working:
             body = texts.tidy(body)
         job.past = (*job.past, worker.identity)
         self.keeping.answer(job, [type_, job.id, body], now)
+        worker.pace.answered(now)
         if self.placing.waiting:
             self.placing.feed(worker, now)
+        if len(worker.jobs) < worker.runs:
+            worker.pace.idle()
         if worker.leaving:
             self.placing.has_given(worker, wid)
             self._leave_if_done(worker, now)

@@ -92,6 +92,7 @@ class FunctionSet(Mapping[str, Function]):
                 **function.bound.description,
                 "redispatch": function.redispatch,
                 "max_runtime": function.max_runtime,
+                "coroutine": function.is_async,
             }
             for name, function in self.items()
         }

@@ -268,7 +268,7 @@ class RpcProxy:
     def _send_to_clients(self, sending: Sending) -> None:
         self.machine.to_clients.clear()
         send_to, tap, insiders = self._clients.send_to, self._tap, self._insiders
-        blocked: list[Job | None] = []
+        blocked: Sending = []
         for identity, parts, job in sending:
             link = None
             if identity[0] == 0 and identity in insiders:
@@ -278,7 +278,7 @@ class RpcProxy:
                 sent = send_to(identity, parts)
                 if sent is not _OK:
                     if sent is Sent.AGAIN:
-                        blocked.append(job)
+                        blocked.append((identity, parts, job))
                     continue
             if tap is not None:
                 tap.went("client", identity, parts, job, link)

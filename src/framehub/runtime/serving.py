@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import UNSET
 
@@ -23,6 +23,7 @@ from framehub.runtime.files import all_read, load
 from framehub.runtime.payloads import Opened, pack, unpack
 from framehub.runtime.room import Room
 from framehub.runtime.streams import Inflow, InStream
+from framehub.runtime.turn import turns_of
 
 if TYPE_CHECKING:
     from framehub.runtime.peer import Peer
@@ -47,8 +48,11 @@ class UnknownEndpoint(FramehubError):
         super().__init__(f"no endpoint {endpoint!r} here{'; it takes streams' if streamed else ''}")
 
 
-class Stopping(FramehubError):
-    """This side answers what was asked and takes nothing new."""
+class Busy(FramehubError):
+    """Nothing new is taken: this side is stopping, or has too much to do."""
+
+
+OVERLOADED: Final = "too many requests; this one was not begun, ask again later"
 
 
 class Serving:
@@ -74,6 +78,8 @@ class Serving:
         self._endpoints = endpoints
         self._most = connection.settings.max_requests
         self._most_streams = connection.settings.max_streams
+        self._turns = turns_of(asyncio.get_running_loop())
+        self._busy_after = connection.settings.busy_after
         self._handlers: dict[asyncio.Task[None], None] = {}  # an empty set takes three times as much
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: dict[asyncio.Task[None], None] = {}
@@ -88,12 +94,14 @@ class Serving:
         """Answer now, or begin what will answer later."""
         ref, exchange = event.frame.id, event.exchange
         try:
+            if self._turns.reading.is_over(self._busy_after):
+                raise Busy(OVERLOADED)
             outcome = self._call(opened, event, is_request=True)
         except BaseException as exc:  # a handler ends its own work, never ours
             outcome = exc
         if type(outcome) not in _PLAIN and inspect.isawaitable(outcome):
             self._answers[ref] = self._begin(
-                self._answer_later(ref, opened, outcome, exchange), outcome, exchange
+                self._answer_in_time(ref, opened, outcome, exchange), outcome, exchange
             )
             self._hold_back()
         elif self._room.free and (type(outcome) is not Reply or all_read(outcome.files)):
@@ -105,7 +113,7 @@ class Serving:
         """Deliver; what nobody takes is refused."""
         try:
             outcome = self._call(opened, event, is_request=False)
-        except (BadEnvelope, UnknownEndpoint, Stopping):
+        except (BadEnvelope, UnknownEndpoint, Busy):
             self._connection.refuse(event.frame.id)
             return
         except BaseException:
@@ -185,7 +193,7 @@ class Serving:
     def _call(self, opened: Opened, event: RequestReceived | MessageReceived, *, is_request: bool) -> Any:
         """Call the handler; of a coroutine function this only makes the coroutine."""
         if self.draining:
-            raise Stopping("stopping; nothing new is taken")
+            raise Busy("stopping; nothing new is taken")
         left_out = dict(event.left_out) if type(event) is MessageReceived else {}
         call: Call | RawCall
         handler: Any
@@ -264,6 +272,14 @@ class Serving:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
             self._log_failure(opened, exchange)
+
+    async def _answer_in_time(self, ref: int, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
+        """Wait for a handler and answer, if there is time to begin with it."""
+        if self._turns.running.is_over(self._busy_after) and inspect.iscoroutine(outcome):
+            if self._is_awaited(ref):
+                self._respond(ref, opened, Busy(OVERLOADED), exchange)
+            return
+        await self._answer_later(ref, opened, outcome, exchange)
 
     async def _answer_later(self, ref: int, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
         try:
@@ -357,7 +373,7 @@ class Serving:
             return envelope.library_error(ErrorCode.BAD_REQUEST, str(exc))
         if isinstance(exc, UnknownEndpoint):
             return envelope.library_error(ErrorCode.UNKNOWN_ENDPOINT, str(exc))
-        if isinstance(exc, Stopping):
+        if isinstance(exc, Busy):
             return envelope.library_error(ErrorCode.BUSY, str(exc))
         self._log_failure(opened, exchange, exc)
         name = self._peer.exchange_name(exchange).hex()

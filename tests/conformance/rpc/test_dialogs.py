@@ -87,7 +87,7 @@ class Play:
                 self._send("client", item, untold)
             proxy.to_clients.clear()
             proxy.undelivered(lost["vanishes"], lost["blocks"], self.now)
-            proxy.untold([job for _, _, job in untold["blocks"]])
+            proxy.untold(untold["blocks"])
 
     def _send(self, side: str, item: Any, lost: dict[str, list[Any]]) -> None:
         identity, parts, _ = item

@@ -135,7 +135,7 @@ class House(Process):
             return
         sending = machine.to_clients[:]
         machine.to_clients.clear()
-        blocked = []
+        blocked: Sending = []
         for identity, parts, job in sending:
             type_ = parts[0]
             if type_ == words.QUERY_RECEIVED:
@@ -148,7 +148,7 @@ class House(Process):
                 must(job.answer is not None, "RINV-5", "{} is not kept", parts)
             sent = self.clients.send(identity, parts)
             if sent is Sent.BLOCKED:
-                blocked.append(job)
+                blocked.append((identity, parts, job))
         if blocked:
             self.ledger.counts["sends to clients blocked"] += len(blocked)
             machine.untold(blocked)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from framehub.rpc import texts
+from framehub.rpc import proxy, texts
 from framehub.rpc.jobs import DONE, WAITING
 from framehub.rpc.keeping import OVERHEAD
 from framehub.rpc.proxy import Job
@@ -126,9 +126,28 @@ def test_answers_that_could_not_be_sent_are_sent_again() -> None:
     board.answer(b"w", b"c", b"1")
     assert job.state == DONE
     board.clear()
-    board.proxy.untold([job, job, other, None])
+    answer = (b"c", [b"RESPONSE_RESULT", b"1", b"r"], job)
+    received = (b"c", [b"QUERY_RECEIVED", b"2"], other)
+    board.proxy.untold([answer, answer, received, (b"c", [b"CODER_IDENTITY_NOT_FOUND", b"3"], None)])
     board.proxy.tick(0.25)
     assert board.to_clients() == [(b"c", [b"RESPONSE_RESULT", b"1", b"r"])]
+
+
+def test_refusals_that_could_not_be_sent_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[RPC-3.1.8] Within a bound; not to who asked again and was heard, nor to who is forgotten."""
+    monkeypatch.setattr(proxy, "_MOST_REFUSALS", 3)
+    board = Board()
+    board.register(b"w", F)
+    board.ask(b"c", b"2")
+    board.clear()
+    told = ((b"c", b"1"), (b"c", b"2"), (b"nobody", b"1"), (b"c", b"one too many"))
+    board.proxy.untold(
+        [(identity, [b"RESPONSE_EXCEPTION", id_, texts.BUSY_WAIT], None) for identity, id_ in told]
+    )
+    board.proxy.tick(0.25)
+    assert board.to_clients() == [(b"c", [b"RESPONSE_EXCEPTION", b"1", texts.BUSY_WAIT])]
+    board.proxy.tick(0.5)
+    assert board.to_clients() == []
 
 
 def test_probing_goes_on_for_a_second() -> None:

@@ -1,0 +1,71 @@
+"""How fast a worker gets on, and how long callers let a query wait (spec/rpc.md, section 4.2). Pure."""
+
+from typing import Final
+
+LOOK: Final = 0.1
+"""Seconds of work from which a worker's pace is read, at least."""
+NEW: Final = 0.3
+"""What the last look counts; those before it count the rest."""
+LEAST: Final = 0.5
+"""Seconds that a query may wait, however impatient callers are."""
+LESS: Final = 0.9
+"""What is left of the time that queries may wait when one more caller gives up; half of what it waited at
+least."""
+RECOVERS: Final = 30.0
+"""Seconds in which that time doubles, once nobody gives up."""
+_LONG: Final = 64.0
+
+
+class Pace:
+    """Seconds from one answer of a worker to its next, while it always has a query to begin."""
+
+    __slots__ = ("_answers", "_since", "seconds")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        """Zero: nothing is known yet."""
+        self._answers = 0
+        self._since: float | None = None
+
+    def full(self, now: float) -> None:
+        """It has as much as it can do at once."""
+        if self._since is None:
+            self._answers, self._since = 0, now
+
+    def idle(self) -> None:
+        """It could do more: from here on its answers say nothing."""
+        self._since = None
+
+    def answered(self, now: float) -> None:
+        """One more answer."""
+        if self._since is None:
+            return
+        self._answers += 1
+        passed = now - self._since
+        if passed >= LOOK:
+            seen = passed / self._answers
+            self.seconds = seen if not self.seconds else (1 - NEW) * self.seconds + NEW * seen
+            self._answers, self._since = 0, now
+
+
+class Patience:
+    """How long a query may wait: as long as is allowed, and less where callers give up before."""
+
+    __slots__ = ("_at", "_seconds")
+
+    def __init__(self) -> None:
+        self._seconds: float | None = None
+        self._at = 0.0
+
+    def limit(self, most: float, now: float) -> float:
+        """Seconds that a query may wait now; ``most`` is what is allowed."""
+        if self._seconds is None:
+            return most
+        return min(most, self._seconds * 2 ** min((now - self._at) / RECOVERS, _LONG))
+
+    def gave_up(self, waited: float, most: float, now: float) -> None:
+        """A caller gave up a query that had waited so long: half of that would have been soon enough."""
+        limit = self.limit(most, now)
+        if waited / 2 < limit:
+            self._seconds = max(LEAST, waited / 2, limit * LESS)
+            self._at = now

@@ -1,0 +1,149 @@
+"""How fast workers get on, and what that means for those who ask."""
+
+import json
+from typing import Any
+
+import pytest
+
+from framehub.rpc import texts
+from framehub.rpc.jobs import DONE
+from framehub.rpc.pace import LEAST, RECOVERS, Pace, Patience
+from tests.unit.rpc.board import Board, F
+
+
+def describing(**told: object) -> bytes:
+    return json.dumps(told).encode()
+
+
+def at_work(*, parallel: int = 1, **settings: Any) -> Board:
+    """A worker that runs so many at once, and gives an answer a second while it has three more to begin."""
+    board = Board(ack_timeout=60.0, **settings)
+    board.worker(b"w", b"WORKER_DESCRIBE", describing(slots=parallel))
+    board.register(b"w", F)
+    for number in range(parallel + 4):
+        board.ask(b"c", b"old %d" % number)
+    for _ in range(4):
+        board.wait(board.now + 1.0)
+        answer(board)
+    return board
+
+
+def answer(board: Board) -> None:
+    worker = board.proxy.registry.workers[b"w"]
+    board.worker(b"w", b"RESPONSE_RESULT", next(iter(worker.jobs)), b"r")
+
+
+def refusal(board: Board, id_: bytes) -> object:
+    """What a query is about: itself, or why it was refused."""
+    return board.client(b"c", b"QUERY", id_, b"a", b"f")
+
+
+def test_a_pace_is_that_of_a_worker_that_always_has_something_to_do() -> None:
+    pace = Pace()
+    pace.answered(5.0)
+    assert pace.seconds == 0.0
+    pace.full(10.0)
+    pace.full(11.0)  # it was before
+    pace.answered(10.05)
+    assert pace.seconds == 0.0, "too short to say"
+    pace.answered(12.0)
+    assert pace.seconds == pytest.approx(1.0)
+    pace.answered(14.0)
+    assert pace.seconds == pytest.approx(0.7 * 1.0 + 0.3 * 2.0)
+    pace.idle()
+    pace.answered(100.0)
+    assert pace.seconds == pytest.approx(1.3)
+
+
+def test_patience_falls_to_half_of_what_callers_waited_and_comes_back() -> None:
+    patience = Patience()
+    assert patience.limit(10.0, 0.0) == 10.0
+    patience.gave_up(30.0, 10.0, 0.0)
+    assert patience.limit(10.0, 0.0) == 10.0, "that was long enough"
+    patience.gave_up(2.0, 10.0, 0.0)
+    assert patience.limit(10.0, 0.0) == pytest.approx(9.0), "one alone says little"
+    for _ in range(50):
+        patience.gave_up(2.0, 10.0, 0.0)
+    assert patience.limit(10.0, 0.0) == pytest.approx(1.0)
+    assert patience.limit(10.0, RECOVERS) == pytest.approx(2.0)
+    assert patience.limit(10.0, 1e9) == 10.0
+    for _ in range(50):
+        patience.gave_up(0.0, 10.0, 0.0)
+    assert patience.limit(10.0, 0.0) == LEAST
+
+
+def test_who_would_wait_too_long_is_told_so_at_once() -> None:
+    """[RPC-4.3] At the limit and one above it."""
+    board = at_work(max_wait=3.0)
+    for number in range(3):  # one runs; these are one, two and three seconds away
+        board.ask(b"c", b"%d" % number)
+    assert refusal(board, b"3") is not None
+    assert refusal(board, b"4") == texts.BUSY_WAIT.decode()
+    answer(board)
+    board.ask(b"c", b"4")
+
+
+def test_who_waits_at_the_proxy_counts_too() -> None:
+    """[RPC-4.3] A worker that does not say how many it runs is full when its window is."""
+    board = Board(max_wait=2.0, window=1)
+    board.register(b"w", F)
+    for number in range(4):
+        board.ask(b"c", b"old %d" % number)
+    for _ in range(3):
+        board.wait(board.now + 1.0)
+        answer(board)
+    for number in range(3):
+        board.ask(b"c", b"%d" % number)
+    assert refusal(board, b"3") == texts.BUSY_WAIT.decode()
+
+
+def test_a_worker_with_time_to_spare_takes_whatever_comes() -> None:
+    board = at_work(max_wait=0.5)
+    board.worker(b"x", b"WORKER_DESCRIBE", describing(slots=2))
+    board.register(b"x", F)
+    board.ask(b"c", b"1")
+    board.ask(b"c", b"2")
+
+
+def test_a_worker_of_which_nothing_is_known_counts_as_the_others_do() -> None:
+    """Two workers at a second each: five wait for two and a half seconds."""
+    board = at_work(max_wait=2.0)
+    board.worker(b"x", b"WORKER_DESCRIBE", describing(slots=1))
+    board.register(b"x", F)
+    for number in range(6):
+        board.ask(b"c", b"%d" % number)
+    assert refusal(board, b"6") == texts.BUSY_WAIT.decode()
+
+
+def test_callers_that_give_up_shorten_the_line() -> None:
+    board = at_work(max_wait=10.0)
+    jobs = [board.ask(b"c", b"%d" % number) for number in range(9)]
+    board.wait(board.now + 1.0)
+    for job in jobs[2:]:
+        board.client(b"c", b"CANCEL", job.id)
+    limit = board.proxy.registry.functions[b"f"].patience.limit(10.0, board.now)
+    assert limit == pytest.approx(10.0 * 0.9**7)
+
+
+def test_a_query_that_is_given_up_while_it_runs_says_nothing_of_the_line() -> None:
+    board = at_work(max_wait=10.0)
+    answer(board)
+    job = board.ask(b"c", b"1")
+    board.wait(board.now + 0.5)
+    board.client(b"c", b"CANCEL", job.id)
+    assert board.proxy.registry.functions[b"f"].patience.limit(10.0, board.now) == 10.0
+
+
+def test_a_query_that_waits_for_a_worker_from_before_can_be_given_up() -> None:
+    board = Board(age=0.0, missing=[b"gone"])
+    job = board.ask(b"c", b"1")
+    board.client(b"c", b"CANCEL", b"1")
+    assert job.state == DONE
+
+
+def test_coroutines_run_as_many_at_once_as_the_window_holds() -> None:
+    board = Board()
+    told = {"f": {"coroutine": True}}
+    board.worker(b"w", b"WORKER_DESCRIBE", describing(slots=2, window=50, functions=told))
+    board.register(b"w", F)
+    assert board.proxy.registry.workers[b"w"].runs == 50
