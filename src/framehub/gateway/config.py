@@ -19,6 +19,7 @@ from framehub.gateway.settings import AdminSettings, GatewaySettings
 from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
+from framehub.runtime.accounts import LimitSettings
 
 PREFIX: Final = "FRAMEHUB_"
 MOST_BYTES: Final = 1 << 20
@@ -31,6 +32,7 @@ _PARTS: Final[dict[str, tuple[str, type[Any]]]] = {
     "mfp": ("mfp", Settings),
     "hub": ("hub", HubSettings),
     "rpc": ("rpc", ProxySettings),
+    "limits": ("limits", LimitSettings),
     "admin": ("admin", AdminSettings),
 }
 """Tables that are a value of their own: the field of ``GatewaySettings`` that has it, and its class."""

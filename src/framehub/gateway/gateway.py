@@ -177,6 +177,7 @@ class Gateway:
             hub=self._hub.entrance if self._hub else None,
             pages=self._pages(host),
             is_full=lambda: self.buffered_bytes > settings.max_buffered_bytes,
+            limits=settings.limits,
         )
 
     def _pages(self, host: str) -> OpenPages:

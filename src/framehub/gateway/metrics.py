@@ -52,6 +52,8 @@ def _connections(told: dict[str, Any]) -> Iterator[Metric]:
     yield _gauge("mfp_connections", "MFP connections that are open.", told["mfp_open"])
     yield _counter("mfp_connections_opened", "MFP connections so far.", told["mfp_opened"])
     yield _counter("mfp_exchanges", "Messages, requests, streams and pings so far.", told["mfp_exchanges"])
+    yield _counter("mfp_busy", "Requests to handlers that had no time.", told["busy"])
+    yield _counters("limited", "How often users met their limits, by limit.", "limit", told["limited"])
     yield _gauge("hub_connections", "Clients of the hub that are connected.", told["hub_open"])
     yield _counters("upgrades_refused", "Connections refused, by HTTP status.", "status", told["refused"])
 

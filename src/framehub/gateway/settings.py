@@ -8,6 +8,7 @@ from framehub.gateway.recording import RecordingSettings
 from framehub.hub.settings import HubSettings
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
+from framehub.runtime.accounts import LimitSettings
 from framehub.runtime.address import is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:7400"
@@ -83,6 +84,8 @@ class GatewaySettings:
     """Limits and times of each MFP connection."""
     admin: AdminSettings = field(default_factory=lambda: AdminSettings(listen=None))
     """The admin port; a gateway made in code has none unless it is asked for."""
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    """What each user may take."""
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     """How the journal is written."""
 

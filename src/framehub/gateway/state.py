@@ -69,10 +69,16 @@ def connections(gateway: "Gateway") -> dict[str, Any]:
         "mfp_opened": listener.opened if listener else 0,
         "mfp_exchanges": listener.exchanges if listener else 0,
         "hub_open": len(clients),
+        "limited": dict(listener.accounts.counts) if listener else {},
+        "busy": listener.turned_away if listener else 0,
         "refused": {str(status): count for status, count in listener.refused.items()} if listener else {},
         "mfp": [
             {"link": peer.link, "user": peer.user, "pending": peer.pending, "exchanges": peer.exchanges}
             for peer in islice(peers, MOST_LISTED)
+        ],
+        "users": [
+            {"who": one.who, "connections": one.connections, "open": one.open, "refused": one.refused}
+            for one in islice(listener.accounts.open.values() if listener else (), MOST_LISTED)
         ],
         "hub": [
             {

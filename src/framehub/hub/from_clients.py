@@ -142,6 +142,8 @@ class FromClients:
             return f"over {settings.max_opens} streams in a second"
         if len(client.streams) >= settings.max_streams:
             return f"over {settings.max_streams} streams at a time"
+        if client.refusal is not None and (text := client.refusal(now)):
+            return text
         return "too much waits for this client" if client.held_bytes >= settings.held_bytes_client else ""
 
     def _interface(self, client: Client, frame: HubFrame, told: Instance, now: float) -> Stream:

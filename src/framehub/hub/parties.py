@@ -4,7 +4,7 @@ They only keep; what happens to them is in ``switch`` and its parts.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from framehub.hub.conduct import Conduct
@@ -23,8 +23,8 @@ class Client:
 
     __slots__ = (
         "closed_at", "conduct", "heard", "held", "held_bytes", "is_full", "is_gone", "is_leaving",
-        "is_paused", "link", "owner", "pinged", "streams", "timeout", "used", "user", "version",
-        "waiting_bytes",
+        "is_paused", "link", "owner", "pinged", "refusal", "streams", "timeout", "used", "user",
+        "version", "waiting_bytes",
     )  # fmt: skip
 
     def __init__(self, link: bytes, version: int, user: int, owner: object, now: float) -> None:
@@ -34,6 +34,8 @@ class Client:
         self.user = user
         self.owner = owner
         """Whose it is outside; not looked at here."""
+        self.refusal: Callable[[float], str] | None = None
+        """Why its user may open no stream now, where users have limits; empty: it may."""
         self.streams: dict[int, Stream] = {}
         self.used = UsedNumbers()
         self.timeout = 0.0

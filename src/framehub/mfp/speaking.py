@@ -200,6 +200,11 @@ class Speaking:
         self._unknowns.clear()
 
     @property
+    def taken(self) -> int:
+        """Requests and streams of the peer's that are under way."""
+        return len(self._answering) + len(self._streams)
+
+    @property
     def pending(self) -> int:
         """How much is under way in both directions; 0 after ``close``."""
         ours = len(self._asked) + len(self._awaited) + len(self._telling)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 from framehub.hub.parties import Client
 
 if TYPE_CHECKING:
+    from framehub.runtime.accounts import Account
     from framehub.runtime.hub import Hub
     from framehub.runtime.link import Link
 
@@ -38,6 +39,11 @@ class HubLink:
     def frame_received(self, data: bytes | memoryview) -> None:
         """The client says something."""
         self._hub.says(self.client, data)
+
+    def keep_to(self, account: "Account") -> None:
+        """Open only what this account allows."""
+        self.client.refusal = account.refusal
+        account.joined(self, lambda: len(self.client.streams))
 
     def link_full(self) -> None:
         """The client is behind with reading: what its streams say waits."""

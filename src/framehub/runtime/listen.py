@@ -17,6 +17,7 @@ from framehub.mfp.checksum import Checksums
 from framehub.mfp.negotiation import HELLO, hello
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
+from framehub.runtime.accounts import Accounts, LimitSettings
 from framehub.runtime.address import parse
 from framehub.runtime.bytestream import ByteStreamLink, ByteStreamServer
 from framehub.runtime.doorkeeper import Doorkeeper
@@ -27,6 +28,7 @@ from framehub.runtime.link import Link
 from framehub.runtime.pages import Answers
 from framehub.runtime.peer import Peer
 from framehub.runtime.tap import Tap
+from framehub.runtime.turn import turns_of
 from framehub.runtime.upgrade import WebSocketServer
 
 DRAIN_SECONDS = 10.0
@@ -49,7 +51,10 @@ class Listener:
         hub: HubEntrance | None = None,
         pages: Answers | None = None,
         is_full: Callable[[], bool] = lambda: False,
+        limits: LimitSettings | None = None,
     ) -> None:
+        self.accounts = Accounts(limits)
+        """What each user takes, where that is limited."""
         self.peers: set[Peer] = set()
         """Who is connected now."""
         self.opened = 0
@@ -77,6 +82,7 @@ class Listener:
                 ssl=ssl,
                 pages=pages,
                 is_full=is_full,
+                accounts=self.accounts,
             )
         elif names := [name for name, it in web.items() if it]:
             raise ConfigError(f"{names[0]}= goes with ws:// and wss://, not with {self._address.place}")
@@ -185,6 +191,11 @@ class Listener:
     def exchanges(self) -> int:
         """Conversations so far, with all peers."""
         return self._exchanges + sum(peer.exchanges for peer in self.peers)
+
+    @property
+    def turned_away(self) -> int:
+        """Requests that were answered ``busy``, of all listeners on this event loop."""
+        return turns_of(asyncio.get_running_loop()).refused
 
     @property
     def refused(self) -> Counter[int]:

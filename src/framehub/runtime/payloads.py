@@ -57,3 +57,9 @@ def labels(opened: Opened | None) -> tuple[str | None, str | None]:
     if not isinstance(opened, Envelope):
         return None, None
     return opened.endpoint, None if opened.error is UNSET else envelope.error_name(opened.error)
+
+
+def known(opened: Opened | None) -> Opened:
+    """What came with an event about a payload: it was looked into."""
+    assert opened is not None
+    return opened

@@ -43,11 +43,12 @@ from framehub.mfp.events import (
 from framehub.mfp.negotiation import HELLO, NOTHING_TOLD, understand
 from framehub.mfp.outbox import FRAME_OVERHEAD
 from framehub.mfp.settings import Settings
+from framehub.runtime.accounts import Account
 from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.files import File, all_read, load, read_all, sizes
 from framehub.runtime.link import Link
-from framehub.runtime.payloads import Opened, labels, open_payload, pack
+from framehub.runtime.payloads import Opened, known, labels, open_payload, pack
 from framehub.runtime.serving import Serving
 from framehub.runtime.streams import Inflow, OutStream
 from framehub.runtime.tap import IN, LinkTap
@@ -253,6 +254,11 @@ class Peer(Wire):
         self._link.close(code, reason)
         await asyncio.shield(self.closed)
 
+    def keep_to(self, account: Account) -> None:
+        """Begin only what this account allows."""
+        self._serving.account = account
+        account.joined(self, lambda: self._connection.taken)
+
     def drain(self) -> None:
         """Answer what was asked, take nothing new."""
         self._serving.draining = True
@@ -284,7 +290,7 @@ class Peer(Wire):
             if self._outbox.frames:
                 self._flush()  # an acknowledgement goes before the application sees anything
             if type(event) is RequestReceived:
-                self._serving.request(event, _known(opened))
+                self._serving.request(event, known(opened))
             elif type(event) is ResponseReceived:
                 self._waiting.answered(event, opened)
             else:
@@ -313,9 +319,9 @@ class Peer(Wire):
         if type(event) is StreamChunk:
             self._inflow.push(event.frame.ref, event.frame)
         elif isinstance(event, MessageReceived):
-            self._on_message(event, _known(opened))
+            self._on_message(event, known(opened))
         elif isinstance(event, StreamOpened):
-            self._serving.stream(event, _known(opened))
+            self._serving.stream(event, known(opened))
         else:
             self._handle_rare(event)
 
@@ -392,9 +398,3 @@ class Peer(Wire):
             self._handle(event, opened)
         self._flush()
         self._alarm.set(self._connection.next_deadline)
-
-
-def _known(opened: Opened | None) -> Opened:
-    """What came with an event about a payload: it was looked into."""
-    assert opened is not None
-    return opened

@@ -6,7 +6,8 @@ import logging
 import sys
 from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, cast
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
@@ -17,10 +18,12 @@ from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
 from framehub.mfp.events import Event, MessageReceived, RequestReceived, ResponseReceived, StreamOpened
+from framehub.runtime.accounts import Account, OverLimit
 from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
 from framehub.runtime.files import all_read, load
 from framehub.runtime.payloads import Opened, pack, unpack
+from framehub.runtime.refusals import OVERLOADED, REFUSALS, Busy, UnknownEndpoint, refusal_code
 from framehub.runtime.room import Room
 from framehub.runtime.streams import Inflow, InStream
 from framehub.runtime.turn import turns_of
@@ -41,20 +44,6 @@ _PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes,
 """What handlers mostly return, and nobody can await: to ask is dear."""
 
 
-class UnknownEndpoint(FramehubError):
-    """Nobody registered this name."""
-
-    def __init__(self, endpoint: str, *, streamed: bool = False) -> None:
-        super().__init__(f"no endpoint {endpoint!r} here{'; it takes streams' if streamed else ''}")
-
-
-class Busy(FramehubError):
-    """Nothing new is taken: this side is stopping, or has too much to do."""
-
-
-OVERLOADED: Final = "too many requests; this one was not begun, ask again later"
-
-
 class Serving:
     """Runs handlers for one peer and sends their answers."""
 
@@ -70,6 +59,8 @@ class Serving:
     ) -> None:
         self.draining = False
         """Take nothing new."""
+        self.account: Account | None = None
+        """What the user may take, where that is limited."""
         self._peer = peer
         self._recorded = recorded
         self._inflow = inflow
@@ -96,6 +87,8 @@ class Serving:
         try:
             if self._turns.reading.is_over(self._busy_after):
                 raise Busy(OVERLOADED)
+            if self.account is not None:
+                self.account.begin(monotonic(), counted=True)
             outcome = self._call(opened, event, is_request=True)
         except BaseException as exc:  # a handler ends its own work, never ours
             outcome = exc
@@ -112,8 +105,10 @@ class Serving:
     def message(self, event: MessageReceived, opened: Opened) -> None:
         """Deliver; what nobody takes is refused."""
         try:
+            if self.account is not None:
+                self.account.begin(monotonic(), counted=False)
             outcome = self._call(opened, event, is_request=False)
-        except (BadEnvelope, UnknownEndpoint, Busy):
+        except REFUSALS:
             self._connection.refuse(event.frame.id)
             return
         except BaseException:
@@ -127,7 +122,7 @@ class Serving:
         """Begin the handler that will read it; a stream that nobody reads is aborted."""
         ref = event.frame.id
         handler = self._endpoints.find_stream(opened.endpoint) if isinstance(opened, Envelope) else None
-        if handler is None or self.draining:
+        if handler is None or self.draining or not self._may_stream():
             self._connection.abort_stream(ref)
             return
         assert isinstance(opened, Envelope)
@@ -146,6 +141,14 @@ class Serving:
         # Of so many some have ended streams: they need nothing of the connection to end themselves.
         if len(self._readers) >= self._most + self._most_streams:
             self._peer.pause_reading("readers")
+
+    def _may_stream(self) -> bool:
+        try:
+            if self.account is not None:
+                self.account.begin(monotonic(), counted=True)
+        except OverLimit:
+            return False
+        return True
 
     def _has_read(self, reader: asyncio.Task[None]) -> None:
         self._readers.pop(reader, None)
@@ -369,12 +372,8 @@ class Serving:
     def _error_value(self, opened: Opened, exc: BaseException, exchange: int) -> Any:
         if isinstance(exc, EndpointError):
             return exc.value
-        if isinstance(exc, BadEnvelope):
-            return envelope.library_error(ErrorCode.BAD_REQUEST, str(exc))
-        if isinstance(exc, UnknownEndpoint):
-            return envelope.library_error(ErrorCode.UNKNOWN_ENDPOINT, str(exc))
-        if isinstance(exc, Busy):
-            return envelope.library_error(ErrorCode.BUSY, str(exc))
+        if (code := refusal_code(exc)) is not None:
+            return envelope.library_error(code, str(exc))
         self._log_failure(opened, exchange, exc)
         name = self._peer.exchange_name(exchange).hex()
         if isinstance(exc, asyncio.CancelledError):

@@ -16,6 +16,7 @@ from picows.picows import WSProtocol  # type: ignore[attr-defined]
 
 from framehub.runtime import bearer
 from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
+from framehub.runtime.accounts import Accounts, Metered
 from framehub.runtime.address import Address, is_loopback
 from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
@@ -54,6 +55,7 @@ class WebSocketServer:
         ssl: SSLContext | None = None,
         pages: Answers | None = None,
         is_full: Callable[[], bool] = lambda: False,
+        accounts: Accounts | None = None,
     ) -> None:
         """``pages`` answer what is no upgrade; while ``is_full``, nobody comes in."""
         self.port = address.port
@@ -61,6 +63,7 @@ class WebSocketServer:
         """Requests that were refused, by the HTTP status."""
         self._pages = pages
         self._is_full = is_full
+        self._accounts = accounts or Accounts()
         self._address = address
         self._entrances = dict(entrances)
         self._doorkeeper = doorkeeper or Doorkeeper()
@@ -149,6 +152,8 @@ class WebSocketServer:
             token, offered = bearer.read(request)
             agreed = entrance.agree(offered, request)
             entry = self._doorkeeper.ask(token, arrival.address)
+            user = entry.user if entry is not None else ANONYMOUS
+            account = self._accounts.of(user, arrival.address)
         except Refused as refused:
             return self._refuse(arrival, refused)
         name = agreed.subprotocol
@@ -156,10 +161,10 @@ class WebSocketServer:
 
         def own(link: WebSocketLink) -> LinkOwner:
             arrival.opened()
-            if entry is None:
-                return agreed.own(link, ANONYMOUS)
-            self._doorkeeper.came_in(link, entry)
-            return agreed.own(link, entry.user)
+            if entry is not None:
+                self._doorkeeper.came_in(link, entry)
+            owner = agreed.own(link, user)
+            return owner if account is None else Metered(owner, link, account)
 
         link = WebSocketLink(
             own,

@@ -88,7 +88,8 @@ def test_every_mistake_is_named_with_what_may_be_meant(tmp_path: Path) -> None:
     }
     assert problems(tmp_path, text, environment) == [
         "f.toml: listen stands outside a table; it belongs in [gateway]",
-        "f.toml: sizes stands outside a table; there are [gateway], [journal], [mfp], [hub], [rpc], [admin]",
+        "f.toml: sizes stands outside a table; there are"
+        " [gateway], [journal], [mfp], [hub], [rpc], [limits], [admin]",
         "f.toml: [gatway] is no table; did you mean [gateway]?",
         "f.toml: [mfp] request_timout is no setting; did you mean request_timeout?",
         "f.toml: [mfp] max_opens is no setting; it belongs in [hub]",

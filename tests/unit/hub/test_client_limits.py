@@ -196,3 +196,14 @@ def test_what_is_no_fault_of_the_clients_is_not_counted(service: int, settings: 
     for number in range(1, 20):
         assert isinstance(desk.first(client, number, service=service), str)
     assert desk.to_close() == []
+
+
+def test_a_users_own_limit_is_asked_before_a_stream_is_opened() -> None:
+    """One account may have many clients; the hub only asks."""
+    desk = Desk()
+    client = desk.client()
+    desk.service()
+    client.refusal = lambda _now: ""
+    assert isinstance(desk.first(client, 1), Stream)
+    client.refusal = lambda _now: "over 5 requests a second for user 7"
+    assert desk.first(client, 2) == "limit: over 5 requests a second for user 7"
