@@ -56,6 +56,12 @@ async def told(url: str) -> Any:
     return await asyncio.to_thread(get)
 
 
+async def opened(client: framehub.HubClient) -> None:
+    async with client.open(service=9, function=1) as stream:
+        async for _ in stream:
+            pass
+
+
 async def test_users_meet_their_limits_and_are_told_so(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "limited.py").write_text(APP)
     (tmp_path / "gateway.toml").write_text(LIMITS)
@@ -88,9 +94,7 @@ async def test_users_meet_their_limits_and_are_told_so(serve: Serve, tmp_path: P
             assert over.value.value["code"] == "limit"
             assert "3 requests and streams at a time for user 7 (max_open)" in over.value.value["message"]
             with pytest.raises(framehub.HubStreamError, match="max_open"):
-                async with two.open(service=9, function=1) as refused_stream:
-                    async for _ in refused_stream:
-                        pass
+                await opened(two)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)

@@ -32,8 +32,8 @@ class Job:
 
     __slots__ = (
         "acked", "answer", "argument", "asked_at", "askers", "cancelled", "client", "coders", "deadline",
-        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent", "past",
-        "spec", "state", "until", "wid", "worker",
+        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent",
+        "past", "spec", "state", "until", "wid", "worker",
     )  # fmt: skip
 
     def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:

@@ -131,7 +131,7 @@ class Proxy:
         refusals, self._refusals = self._refusals, []
         for message in refusals:
             identity, parts, _ = message
-            client = self.asking.clients.get(identity)
+            client = self.asking.groups.find(parts[1]) or self.asking.clients.get(identity)
             if client is not None and parts[1] not in client.jobs:
                 self.to_clients.append(message)
 

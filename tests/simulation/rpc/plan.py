@@ -1,6 +1,7 @@
 """What a seed decides before anything happens: who is there, the wire, the limits, and what goes wrong."""
 
 from dataclasses import dataclass
+from math import inf
 from random import Random
 from typing import Final
 
@@ -52,13 +53,17 @@ class Plan:
     worker: WorkerSettings
 
 
+WAITS = {1: 1.0, 2: 10.0}
+"""What the proxy lets queries wait, by the number of clients; else however long."""
+
+
 def draw(rng: Random) -> Plan:
     some = rng.choice((0, 1, 1, 2, 2, 3, 3, 5, len(TROUBLES)))
     troubles = tuple(rng.sample(TROUBLES, some))
     tight = rng.random() < 0.05
     remembered = rng.choice((60.0, 60.0, 90.0))
     return Plan(
-        clients=rng.randint(1, 4),
+        clients=(clients := rng.randint(1, 4)),
         foreign_clients=rng.choice((0, 0, 1, 2)),
         workers=rng.randint(1, 4),
         foreign_workers=rng.choice((0, 0, 1)),
@@ -79,6 +84,7 @@ def draw(rng: Random) -> Plan:
             acknowledge=rng.random() < 0.85,
             max_queue=rng.choice((5, 10_000, 10_000, 10_000)),
             max_bytes=rng.choice((2_000, 1 << 28, 1 << 28, 1 << 28)),
+            max_wait=WAITS.get(clients, inf),
             window=rng.choice((1, 4, 64)),
             kept_bytes=3_000 if tight else 1 << 26,
             group_bytes=3_000 if tight else 1 << 26,

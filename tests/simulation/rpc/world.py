@@ -132,6 +132,7 @@ class World:
         for _ in range(mine.foreign_clients):
             name = self.name("stranger")
             roomy = mine.proxy.max_queue > 1_000 and mine.proxy.max_bytes > 1_000_000
+            roomy = roomy and mine.proxy.max_wait == inf  # whatever it asks for is taken
             self.clients.append(
                 ForeignClient(self, name, self.ledger, self.client_router, careless=roomy and not mine.tight)
             )

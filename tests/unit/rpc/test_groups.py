@@ -156,7 +156,7 @@ def test_what_could_not_be_told_is_told_to_those_who_wait() -> None:
     board.answers(gid(1))
     board.client(b"d", b"RESPONSE_RECEIVED", gid(1))
     board.clear()
-    board.proxy.untold([job])
+    board.proxy.untold([(b"c", [b"RESPONSE_RESULT", gid(1), b"r"], job)])
     board.wait(0.25)
     assert board.results() == [(b"c", b"r")]
 

@@ -35,7 +35,7 @@ def test_a_function_is_offered_under_its_own_name_or_another() -> None:
         "unacknowledged",
         2,
     )
-    assert set(described) == {"doc", "parameters", "result", "redispatch", "max_runtime"}
+    assert set(described) == {"doc", "parameters", "result", "redispatch", "max_runtime", "coroutine"}
     assert functions.descriptions["square"]["max_runtime"] is None
     assert added.read(b"\0\0\0\7") == ((7,), {})
     assert functions == functions
