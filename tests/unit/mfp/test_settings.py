@@ -31,9 +31,9 @@ def test_a_frame_may_be_64_bytes_long_at_least() -> None:
 
 
 def test_the_spec_names_every_setting_with_its_default() -> None:
-    table = re.findall(r"\| `(\w+)` \| ([\d,]+|never)( MiB)? \|", SPEC[SPEC.index("### 9.3") :])
+    table = re.findall(r"\| `(\w+)` \| ([\d.,]+|never)( MiB)? \|", SPEC[SPEC.index("### 9.3") :])
     told = {
-        name: inf if number == "never" else int(number.replace(",", "")) * (2**20 if mib else 1)
+        name: inf if number == "never" else float(number.replace(",", "")) * (2**20 if mib else 1)
         for name, number, mib in table
     }
     assert told == {name: getattr(Settings(), name) for name in NUMBERS}
