@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client console screenshots docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -61,6 +61,13 @@ cluster: setup-dev ## a run on a standalone Spark master with two workers on thi
 client: setup-dev ## build the TypeScript client, for itself and for the wheel
 	@scripts/npm.sh ci --silent
 	@scripts/npm.sh run --silent build
+
+console: setup-dev ## build the admin port's page, for the wheel
+	@scripts/npm.sh ci --silent
+	@scripts/npm.sh --prefix ../../web run --silent build
+
+screenshots: setup-dev ## photograph the console in Chromium: docs/images/console-*.png
+	@FRAMEHUB_SCREENSHOTS=docs/images $(bin)/python -m pytest -q tests/browser/test_console_pictures.py
 
 docs: setup ## regenerate the pages of docs/reference that come from the code
 	@$(bin)/python scripts/cli_reference.py

@@ -7,19 +7,26 @@ from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from framehub.console.static import STATIC
 from framehub.gateway import state
+from framehub.gateway.console import Console
 from framehub.gateway.settings import AdminSettings, split_address
+from framehub.mfp.settings import Settings
 from framehub.runtime.address import Address
 from framehub.runtime.alarm import Alarm
 from framehub.runtime.doorkeeper import Doorkeeper
+from framehub.runtime.entrance import MFP_PATH, Entrance
+from framehub.runtime.listen import Listener
 from framehub.runtime.pages import JSON, Page, Pages
 from framehub.runtime.upgrade import WebSocketServer
 
 if TYPE_CHECKING:
     from framehub.gateway.gateway import Gateway
 
-PUBLIC: Final = ("/healthz", "/readyz")
-"""Paths that need no token: probes have none, and learn nothing else."""
+PUBLIC: Final = ("/healthz", "/readyz", *STATIC)
+"""Paths that need no token: probes have none, nor has a page before it has asked for one."""
+CALL_PATH: Final = "/call"
+"""Where the page makes calls, as a client of the gateway's."""
 SAMPLE_SECONDS: Final = 1.0
 RATE_SECONDS: Final = 10
 """Rates are averages over about so many seconds."""
@@ -42,21 +49,31 @@ class Admin:
         self._metrics = Metrics(gateway)
         self._host = f"[{host}]" if ":" in host else host
         doorkeeper = Doorkeeper(settings.tokens)
+        # Whoever needs a token to call gets no way around it here, nor a look at what others call with.
+        inside = settings.tokens is not None or gateway.settings.tokens is None
+        self._console = Console(gateway, inside=inside)
+        self._pages_peers = Listener("ws://127.0.0.1/mfp", self._console.endpoints)
         pages: dict[str, Callable[[], Page]] = {
-            "/": self._index,
+            **STATIC,
             "/healthz": lambda: Page(body=b"alive\n"),
             "/readyz": self._ready,
             "/metrics": self._measured,
+            "/api": self._index,
             "/api/state": self._state,
+            "/api/figures": lambda: _json(self._console.live.now()),
         }
         for part in (state.connections, state.services, state.functions, state.journal):
             pages[f"/api/{part.__name__}"] = self._told(part)
         self._paths = list(pages)
+        entrances: dict[str, Entrance] = {MFP_PATH: self._pages_peers.entrance(Settings())}
+        if inside and gateway.listener is not None:
+            entrances[CALL_PATH] = gateway.listener.entrance(gateway.settings.mfp)
         self._server = WebSocketServer(
             Address(scheme="ws", host=host, port=port),
-            {},
+            entrances,
             doorkeeper=doorkeeper,
             pages=Pages(pages, doorkeeper=doorkeeper, public=PUBLIC, host=host),
+            own_pages=settings.tokens is not None,
         )
         self._samples: deque[tuple[float, int, int]] = deque(maxlen=RATE_SECONDS + 1)
         self._clock = Alarm(self._sample)
@@ -73,12 +90,15 @@ class Admin:
             ConfigError: the address cannot be had.
         """
         await self._server.start()
+        self._console.live.start()
         self._sample()
 
     async def close(self) -> None:
         """Answer nobody any more."""
         self._clock.cancel()
+        self._console.live.close()
         await self._server.close()
+        await self._pages_peers.close(drain=0)
 
     # --- pages -----------------------------------------------------------------------------------------
 

@@ -17,6 +17,11 @@ class GatewayEndpoints(Endpoints):
         self._services = services
         self._raw = app.raw
 
+    @property
+    def app(self) -> Endpoints:
+        """The app's own."""
+        return self._app
+
     def find(self, endpoint: str) -> Handler | None:
         """The app's handler, or one that calls the function or the service of this name."""
         if (handler := self._app.find(endpoint)) is not None:

@@ -49,6 +49,7 @@ class Gateway:
         self._writer: JournalWriter | None = None
         self._links: OpenLinks | None = None
         self._listener: Listener | None = None
+        self._endpoints: GatewayEndpoints | None = None
         self._functions: RpcProxy | None = None
         self._hub: Hub | None = None
         self._retention: Retention | None = None
@@ -74,7 +75,8 @@ class Gateway:
                 await self._hub.start()
             functions = FunctionCalls(self._functions) if self._functions else None
             services = ServiceCalls(self._hub) if self._hub else None
-            self._listener = self._listen(GatewayEndpoints(endpoints, functions, services), tap)
+            self._endpoints = GatewayEndpoints(endpoints, functions, services)
+            self._listener = self._listen(self._endpoints, tap)
             await self._listener.start()
             if self._retention:
                 self._retention.start()
@@ -228,6 +230,11 @@ class Gateway:
     def listener(self) -> Listener | None:
         """The WebSocket listener, once it is there."""
         return self._listener
+
+    @property
+    def endpoints(self) -> GatewayEndpoints | None:
+        """What clients can ask for, once it is known."""
+        return self._endpoints
 
     @property
     def writer(self) -> JournalWriter | None:

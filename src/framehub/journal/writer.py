@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
+import pyarrow as pa
+
 from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
@@ -27,9 +29,10 @@ from framehub.journal.recovery import Recovery, recover
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
 
-__all__ = ["JournalWriter", "Waiter", "WriterSettings"]
+__all__ = ["JournalWriter", "OnRows", "Waiter", "WriterSettings"]
 
 Waiter: TypeAlias = Callable[[JournalError | None], None]
+OnRows: TypeAlias = Callable[[int, pa.RecordBatch], None]
 
 _NEVER: Final = 1 << 62
 _COMMIT_BYTES: Final = 4 << 20
@@ -86,6 +89,8 @@ class JournalWriter:
         self._waiters_lock = threading.Lock()
         self._segment: SegmentAppender | None = None
         self.sealer = Sealer(self.node)
+        self.on_rows: OnRows | None = None
+        """Told, on the writer's thread, of rows once they are durable: the first number, and a batch."""
         self.dropped = 0
         """Rows that were not taken because the writer was full (``overflow="drop"``)."""
         self._soft = self.settings.backlog_bytes
@@ -301,11 +306,14 @@ class JournalWriter:
         taken = 0
         seq = self._durable + 1
         limit = self.settings.block_limit
+        on_rows, written = self.on_rows, []
         while self._rows and taken < _COMMIT_BYTES:
             for group in take_group(self._rows, group_bytes=self.settings.group_bytes, limit=limit):
                 if self._segment is None:
                     self._segment = self._begin(seq)
                 self._segment.write(block.encode_rows(group.batch, first_seq=seq, salt=self.node.salt))
+                if on_rows is not None:
+                    written.append((seq, group.batch))
                 seq += group.batch.num_rows
                 taken += group.bytes
             if self._segment is not None and self._segment.size >= self.settings.segment_bytes:
@@ -317,6 +325,10 @@ class JournalWriter:
         if self._segment.size >= self.settings.segment_bytes:
             self._rotate()
         self._tell()
+        if on_rows is not None:
+            with suppress(Exception):  # whoever looks on must not stop the journal
+                for first_seq, batch in written:
+                    on_rows(first_seq, batch)
 
     def _begin(self, first_seq: int) -> SegmentAppender:
         opening = block.Opening(

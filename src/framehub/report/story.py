@@ -4,17 +4,25 @@ What caused it and what it caused belong to it: a request whose handler called a
 that call, whichever of the two is asked for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from framehub.errors import JournalError, PipelineError
-from framehub.journal.reader import read
+from framehub.journal.reader import Part, read, read_part, snapshot
+
+_Near: TypeAlias = Callable[[Sequence[str], Sequence[bytes]], Iterator[pa.RecordBatch]]
+"""What gives the rows to look in: these columns, of what may have these bytes."""
+_IDS = ["exchange", "parent", "link", "id", "query", "direction", "kind"]
+_RARE = 8
+"""Bytes that stand for nothing else when they are found."""
 
 FAMILY_LIMIT = 100
 """Exchanges told together, at most."""
@@ -25,8 +33,11 @@ WANTED = [
     "mono_ns",
     "link",
     "protocol",
+    "version",
     "direction",
     "user",
+    "service",
+    "function",
     "endpoint",
     "kind",
     "id",
@@ -39,6 +50,7 @@ WANTED = [
     "payload_bytes",
     "files",
     "error",
+    "refused",
     "exchange",
     "parent",
     "recorded",
@@ -65,6 +77,8 @@ class Story:
     """Its row in ``exchanges``, if there are tables and they reach this far."""
     messages: list[dict[str, Any]] = field(default_factory=list)
     """Its rows in ``messages``."""
+    left_out: int = 0
+    """Rows of the family that are too many to be told."""
 
 
 def tell(name: str, journal: Path, tables: Path | None) -> Story:
@@ -77,7 +91,7 @@ def tell(name: str, journal: Path, tables: Path | None) -> Story:
     exchange, causes = _find(name.strip().lower(), journal)
     parents = _parents(exchange, causes)
     family = _descendants([exchange, *parents][-1], causes)
-    rows = list(_rows(journal, {exchange, *family}))
+    rows = list(_rows(read(journal, columns=WANTED), {exchange, *family}))
     if len({row["node"] for row in rows}) > 1:  # several nodes share nothing but the clock
         rows.sort(key=lambda row: int(row["time_ns"]))
     own = exchange.hex()
@@ -95,28 +109,120 @@ def tell(name: str, journal: Path, tables: Path | None) -> Story:
     )
 
 
-def _find(name: str, journal: Path) -> tuple[bytes, pa.Table]:
-    """The one exchange that ``name`` fits, and every (exchange, parent); only ids are read for it."""
+def tell_newest(name: str, journal: Path, *, seconds: float, most_rows: int, most_raw: int) -> Story:
+    """The same without tables, from the newest segment back, within some seconds and so many rows.
+
+    What caused it or was caused by it is looked for in the segments beside it. ``most_raw`` are the bytes
+    kept of each frame.
+
+    Raises:
+        JournalError: it was not found in this time, or is none, or several.
+    """
+    until = monotonic() + seconds
+    parts = snapshot(journal)
+    wanted = name.strip().lower()
+    begins, number = _parsed(wanted)
+    having = [begins] if len(begins) >= _RARE else []
+    for place in range(len(parts) - 1, -1, -1):
+        found = _matching(wanted, _within(parts[place : place + 1], until, _IDS, having), begins, number)
+        if found:
+            near = parts[max(0, place - 1) : place + 2]
+            exchange = _only(found, name, str(journal))
+            return _told_near(exchange, partial(_within, near, until), most_rows, most_raw)
+    raise JournalError(f"no exchange {name!r} in {journal}")
+
+
+def _within(
+    parts: Sequence[Part], until: float, columns: Sequence[str], having: Sequence[bytes]
+) -> Iterator[pa.RecordBatch]:
+    for part in parts:
+        for batch in read_part(part, columns=columns, having=having):
+            if monotonic() > until:
+                raise JournalError("the journal is long and the time was over: use `framehub story`")
+            yield batch
+
+
+def _told_near(exchange: bytes, near: _Near, most_rows: int, most_raw: int) -> Story:
+    """Go from each exchange to those that it names and that name it, until there are no more."""
+    known: set[bytes] = set()
+    new = {exchange}
+    tables: list[pa.RecordBatch] = []
+    while new and len(known) < FAMILY_LIMIT:
+        known |= new
+        tables = [_related(batch, known) for batch in near(["exchange", "parent"], sorted(known))]
+        named = {one for table in tables for column in table.columns for one in column.to_pylist()}
+        new = named - known - {None}
+    causes = pa.Table.from_batches(tables)
+    causes = causes.filter(pc.is_valid(causes["parent"]))
+    parents = _parents(exchange, causes)
+    family = _descendants([exchange, *parents][-1], causes)
+    rows: list[dict[str, Any]] = []
+    left_out = 0
+    wanted = {exchange, *family}
+    for row in _rows(near(WANTED, sorted(wanted)), wanted, most_raw):
+        if len(rows) < most_rows:
+            rows.append(row)
+        else:
+            left_out += 1
+    own = exchange.hex()
+    return Story(
+        exchange=own,
+        frames=[row for row in rows if row["exchange"] == own],
+        parents=[parent.hex() for parent in parents],
+        children=[child.hex() for child, cause in family.items() if cause == exchange],
+        family={member.hex(): cause.hex() if cause else None for member, cause in family.items()},
+        everything=rows,
+        left_out=left_out,
+    )
+
+
+def _related(batch: pa.RecordBatch, known: set[bytes]) -> pa.RecordBatch:
+    """Pairs of exchange and parent of which one is known."""
+    some = pa.array(sorted(known), pa.binary())
+    fits = [pc.is_in(batch.column(name), value_set=some) for name in ("exchange", "parent")]
+    return batch.filter(pc.or_(*fits))
+
+
+def _parsed(name: str) -> tuple[bytes, str]:
+    """What an exchange begins with; or a link, and the number of a frame on it."""
     link, colon, number = name.partition(":")
     try:
-        begins = bytes.fromhex((link if colon else name)[: len(name) // 2 * 2])
+        return bytes.fromhex((link if colon else name)[: len(name) // 2 * 2]), number
     except ValueError:
         raise JournalError(f"{name!r} is no exchange: want hex digits, or LINK:ID") from None
+
+
+def _matching(name: str, batches: Iterator[pa.RecordBatch], begins: bytes, number: str) -> set[bytes]:
+    """Exchanges that ``name`` fits."""
     found: set[bytes] = set()
-    causes = []
-    for batch in read(journal, columns=["exchange", "parent", "link", "id", "query", "direction", "kind"]):
+    for batch in batches:
         exchanges = batch.column("exchange")
-        fits = _opened(batch, begins, number) if colon else pc.starts_with(exchanges, begins)
+        fits = _opened(batch, begins, number) if ":" in name else pc.starts_with(exchanges, begins)
         found.update(exchanges.filter(fits).unique().drop_null().to_pylist())
-        causes.append(batch.select(["exchange", "parent"]).filter(pc.is_valid(batch.column("parent"))))
-    if not colon:
-        found = {exchange for exchange in found if exchange.hex().startswith(name)}
+    return found if ":" in name else {exchange for exchange in found if exchange.hex().startswith(name)}
+
+
+def _only(found: set[bytes], name: str, where: str) -> bytes:
     if not found:
-        raise JournalError(f"no exchange {name!r} in {journal}")
+        raise JournalError(f"no exchange {name!r} in {where}")
     if len(found) > 1:
         shown = ", ".join(exchange.hex() for exchange in sorted(found)[:3])
         raise JournalError(f"{len(found)} exchanges fit {name!r}: {shown}, ... Give more of it")
-    return found.pop(), pa.Table.from_batches(causes)
+    return next(iter(found))
+
+
+def _find(name: str, journal: Path) -> tuple[bytes, pa.Table]:
+    """The one exchange that ``name`` fits, and every (exchange, parent); only ids are read for it."""
+    begins, number = _parsed(name)
+    causes: list[pa.RecordBatch] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in read(journal, columns=_IDS):
+            causes.append(batch.select(["exchange", "parent"]).filter(pc.is_valid(batch.column("parent"))))
+            yield batch
+
+    exchange = _only(_matching(name, batches(), begins, number), name, str(journal))
+    return exchange, pa.Table.from_batches(causes)
 
 
 def _opened(batch: pa.RecordBatch, link: bytes, number: str) -> pa.Array:
@@ -156,11 +262,17 @@ def _descendants(root: bytes, causes: pa.Table) -> dict[bytes, bytes | None]:
     return family
 
 
-def _rows(journal: Path, family: set[bytes]) -> Iterator[dict[str, Any]]:
+def _rows(
+    batches: Iterator[pa.RecordBatch], family: set[bytes], most_raw: int | None = None
+) -> Iterator[dict[str, Any]]:
     """Rows of these exchanges."""
     wanted = pa.array(sorted(family), pa.binary())
-    for batch in read(journal, columns=WANTED):
-        for row in batch.filter(pc.is_in(batch.column("exchange"), wanted)).to_pylist():
+    for batch in batches:
+        found = batch.filter(pc.is_in(batch.column("exchange"), wanted))
+        if most_raw is not None:
+            place = found.schema.get_field_index("raw")
+            found = found.set_column(place, "raw", pc.binary_slice(found.column("raw"), 0, most_raw))
+        for row in found.to_pylist():
             for column in ("link", "exchange", "parent"):
                 row[column] = row[column].hex() if row[column] is not None else None
             yield row

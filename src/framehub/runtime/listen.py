@@ -105,6 +105,14 @@ class Listener:
         """The real port; 0 for a Unix socket."""
         return self._server.port
 
+    def entrance(self, settings: Settings) -> MfpEntrance:
+        """For another server: who comes in there, as nobody in particular, is a client as others are."""
+
+        def own(link: Link, user: int, *, settings: Settings, greet: bool) -> Peer:  # noqa: ARG001
+            return self._own_websocket(link, ANONYMOUS, settings=settings, greet=greet)
+
+        return MfpEntrance(settings, own)
+
     async def start(self) -> None:
         """Begin to listen.
 

@@ -56,14 +56,20 @@ class WebSocketServer:
         pages: Answers | None = None,
         is_full: Callable[[], bool] = lambda: False,
         accounts: Accounts | None = None,
+        own_pages: bool = False,
     ) -> None:
-        """``pages`` answer what is no upgrade; while ``is_full``, nobody comes in."""
+        """``pages`` answer what is no upgrade; while ``is_full``, nobody comes in.
+
+        ``own_pages``: a page may come from whatever name this server was reached by. That is for a server
+        whose every path wants a token: a page of some other name has none.
+        """
         self.port = address.port
         self.refused: Counter[int] = Counter()
         """Requests that were refused, by the HTTP status."""
         self._pages = pages
         self._is_full = is_full
         self._accounts = accounts or Accounts()
+        self._own_pages = own_pages
         self._address = address
         self._entrances = dict(entrances)
         self._doorkeeper = doorkeeper or Doorkeeper()
@@ -204,9 +210,14 @@ class WebSocketServer:
         if self._is_full():
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "too much is waiting", {"Retry-After": "1"})
         origin = request.headers.get("Origin")
-        if origin is not None and origin not in self._origins | self._own_origins:
+        if origin is not None and not self._is_allowed(origin, request):
             raise Refused(HTTPStatus.FORBIDDEN, f"origin {origin} is not allowed")
         return entrance
+
+    def _is_allowed(self, origin: str, request: WSUpgradeRequest) -> bool:
+        if origin in self._origins | self._own_origins:
+            return True
+        return self._own_pages and origin.partition("://")[2] == request.headers.get("Host")
 
     @property
     def _own_origins(self) -> set[str]:

@@ -49,8 +49,9 @@ async def test_it_is_alive_and_ready(gateway: Gateway) -> None:
     assert f" admin={gateway.admin_url} journal=" in gateway.ready_line
     assert await read(gateway, "/healthz") == (200, "alive\n")
     assert await read(gateway, "/readyz") == (200, "ready\n")
-    status, text = await read(gateway, "/")
+    status, text = await read(gateway, "/api")
     assert status == 200
+    assert "/api/figures" in text.split()
     for path in text.split():
         assert (await read(gateway, path))[0] == 200
 

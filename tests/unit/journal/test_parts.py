@@ -134,3 +134,20 @@ def test_a_last_segment_that_cannot_be_read_is_told_and_hides_no_other(journal: 
     assert damage.after_seq == before
     assert "a sealed segment cannot be read" in damage.reason
     assert snapshot(journal, after={"n1": before + 1}) == [], "it is told once"
+
+
+def test_blocks_without_the_bytes_looked_for_may_be_left_out(journal: Path) -> None:
+    parts = snapshot(journal)
+    (raw,) = next(read_part(parts[-1], columns=["raw"])).slice(0, 1).column("raw").to_pylist()
+    found = [
+        value
+        for part in parts
+        for batch in read_part(part, columns=["raw"], having=[b"nowhere at all", raw])
+        for value in batch.column("raw").to_pylist()
+    ]
+    everything = [
+        value for part in parts for batch in read_part(part) for value in batch.column("raw").to_pylist()
+    ]
+    assert found.count(raw) == everything.count(raw)
+    blocks = [part for part in parts if part.kind == "blocks"]
+    assert [batch for part in blocks for batch in read_part(part, having=[b"nowhere at all"])] == []

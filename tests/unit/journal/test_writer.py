@@ -240,3 +240,31 @@ def test_a_directory_that_cannot_be_written_is_a_journal_error(tmp_path: Path) -
     (tmp_path / "file").touch()
     with pytest.raises(JournalError, match="cannot be written"):
         JournalWriter(tmp_path / "file" / "journal")
+
+
+def test_the_fault_of_who_looks_on_is_not_the_journals(tmp_path: Path, row: Callable[..., Row]) -> None:
+    asked: list[int] = []
+
+    def broken(first_seq: int, _batch: object) -> None:
+        asked.append(first_seq)
+        raise RuntimeError
+
+    with JournalWriter(tmp_path, node="a") as writer:
+        writer.on_rows = broken
+        for number in (1, 2):
+            writer.append(row(number))
+            writer.flush(5)
+    assert (asked, writer.failed) == ([1, 2], None)
+    assert numbers(tmp_path) == [1, 2]
+
+
+def test_rows_are_told_with_their_numbers(tmp_path: Path, row: Callable[..., Row]) -> None:
+    told: list[int] = []
+    writer = JournalWriter(tmp_path, node="a")
+    writer.append(row(1))
+    writer.flush(5)
+    writer.on_rows = lambda first_seq, batch: told.extend(range(first_seq, first_seq + batch.num_rows))
+    for number in range(2, 50):
+        writer.append(row(number))
+    writer.close()
+    assert told == list(range(2, 50))

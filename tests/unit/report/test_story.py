@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from framehub.errors import JournalError, PipelineError
+from framehub.journal.reader import read, snapshot
 from framehub.journal.record import NO_ID
 from framehub.journal.rpc_rows import IN, RpcRows
-from framehub.journal.writer import JournalWriter
-from framehub.report.story import FAMILY_LIMIT, tell
+from framehub.journal.writer import JournalWriter, WriterSettings
+from framehub.report.story import FAMILY_LIMIT, tell, tell_newest
 from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
@@ -110,3 +111,52 @@ def test_what_names_no_exchange_or_several_is_said(tmp_path: Path, link: str, na
 def test_missing_tables_are_said_so(tmp_path: Path, link: str) -> None:
     with pytest.raises(PipelineError, match="framehub pipeline run"):
         tell(f"{link}:1", tmp_path, tmp_path / "tables")
+
+
+@pytest.mark.parametrize("seal", [True, False])
+async def test_the_newest_is_told_the_same_from_any_segment(tmp_path: Path, seal: bool) -> None:
+    app, me = Endpoints(), Endpoints()
+    me.on("who")(lambda call: "me")
+
+    @app.on("ask")
+    async def ask(call: Call) -> object:
+        return (await call.peer.request("who")).data
+
+    writer = JournalWriter(tmp_path, node="n", settings=WriterSettings(segment_bytes=1 << 16, seal=seal))
+    client, _ = pair(me, app, tap=Tap(writer))
+    for number in range(120):
+        await client.request("ask", {"number": number, "text": "x" * 500})
+        if number % 20 == 0:
+            writer.flush(5)
+    writer.close(seal=seal)
+    assert len(snapshot(tmp_path)) > 2
+    for number in (1, 60, 120):
+        whole = tell(f"{client.link}:{_id(tmp_path, client.link, number)}", tmp_path, None)
+        newest = tell_newest(whole.exchange, tmp_path, seconds=60, most_rows=99, most_raw=1 << 20)
+        assert (newest.family, newest.everything) == (whole.family, whole.everything)
+        (child,) = newest.children
+        caused = tell_newest(child, tmp_path, seconds=60, most_rows=99, most_raw=1 << 20)
+        assert (caused.parents, caused.everything) == ([whole.exchange], whole.everything)
+
+
+def _id(journal: Path, link: str, number: int) -> int:
+    """The id of the client's request of this number."""
+    ids = [
+        row["id"]
+        for batch in read(journal, columns=["kind", "direction", "id"])
+        for row in batch.to_pylist()
+        if (row["kind"], row["direction"]) == ("request", "in")
+    ]
+    return int(ids[number - 1])
+
+
+def test_the_newest_is_bounded_in_rows_bytes_and_time(tmp_path: Path, link: str) -> None:
+    story = tell_newest(f"{link}:1", tmp_path, seconds=60, most_rows=3, most_raw=7)
+    assert (len(story.everything), story.left_out) == (3, 1)
+    assert {len(row["raw"]) for row in story.everything} == {7}
+    with pytest.raises(JournalError, match="framehub story"):
+        tell_newest(f"{link}:1", tmp_path, seconds=-1, most_rows=3, most_raw=7)
+    with pytest.raises(JournalError, match="no exchange 'abcd'"):
+        tell_newest("abcd", tmp_path, seconds=60, most_rows=3, most_raw=7)
+    with pytest.raises(JournalError, match="exchanges fit"):
+        tell_newest(link, tmp_path, seconds=60, most_rows=3, most_raw=7)

@@ -1,0 +1,137 @@
+"""What the admin port's page asks for: the state, figures, frames, conversations, what can be called.
+
+These are endpoints of MFP at the admin port's ``/mfp``; their frames are not recorded. Calls from the page go
+another way, ``/call``: there it is a client as any other, and recorded as such.
+"""
+
+import asyncio
+from importlib.metadata import version
+from pathlib import Path
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from framehub.codes import ErrorCode
+from framehub.console import explained
+from framehub.console.frame_rows import Filter
+from framehub.console.timeline import timeline
+from framehub.errors import ConfigError, JournalError
+from framehub.gateway import state
+from framehub.gateway.arguments import refusal
+from framehub.gateway.callables import callables
+from framehub.gateway.live import Live
+from framehub.journal.reader import read_part, snapshot
+from framehub.report.story import tell_newest
+from framehub.runtime.calls import Call
+from framehub.runtime.endpoints import Endpoints
+
+if TYPE_CHECKING:
+    from framehub.gateway.gateway import Gateway
+
+STORY_SECONDS: Final = 10.0
+STORY_ROWS: Final = 2_000
+STORY_RAW: Final = 512
+LONGEST_NAME: Final = 256
+
+
+class Console:
+    """Endpoints for a page."""
+
+    def __init__(self, gateway: "Gateway", *, inside: bool) -> None:
+        """``inside``: whether what frames carry may be seen, and calls be made."""
+        self.live = Live(gateway, inside=inside)
+        self.endpoints = Endpoints()
+        self._gateway = gateway
+        self._inside = inside
+        self._reading = asyncio.Lock()  # one reads the journal at a time
+        for name, handler in (
+            ("watch", self._watch),
+            ("frames.watch", self._frames),
+            ("frame", self._frame),
+            ("story", self._story),
+            ("callables", self._callables),
+        ):
+            self.endpoints.on(name)(handler)
+        for part in (state.connections, state.services, state.functions, state.journal):
+            self.endpoints.on(part.__name__)(lambda _call, part=part: part(gateway))
+
+    def _watch(self, call: Call) -> dict[str, Any]:
+        """Begin to be told ``state`` each second; what there is, and the past minutes."""
+        self.live.join(call.peer)
+        gateway = self._gateway
+        return {
+            **self.live.now(),
+            "version": version("framehub"),
+            "inside": self._inside,
+            "user": call.user,
+            "points": list(self.live.figures.points),
+            "ready_line": gateway.ready_line,
+        }
+
+    def _frames(self, call: Call) -> dict[str, Any]:
+        """Begin to be told ``frames`` that fit; null ends that."""
+        watcher = self.live.join(call.peer)
+        if call.data is None:
+            watcher.watch(None)
+            return {"watching": False}
+        try:
+            watcher.watch(msgspec.convert(call.data, Filter))
+        except (msgspec.ValidationError, ConfigError) as exc:
+            raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+        return {"watching": True}
+
+    async def _frame(self, call: Call) -> dict[str, Any]:
+        """One frame by its number in this node's journal, explained."""
+        seq = call.data
+        if type(seq) is not int or seq < 1:
+            raise refusal(ErrorCode.BAD_REQUEST, "a frame is asked for by its number in the journal")
+        row = self.live.recent.get(seq)
+        if row is None:
+            async with self._reading:
+                row = await asyncio.to_thread(self._read, seq)
+        if row is None:
+            raise refusal(ErrorCode.BAD_REQUEST, f"row {seq} is not in the journal (any more)")
+        return explained.explained(row, inside=self._inside)
+
+    def _read(self, seq: int) -> dict[str, Any] | None:
+        directory, node = self._journal()
+        for part in snapshot(directory, after={node: seq - 1}, upto={node: seq}):
+            for batch in read_part(part):
+                for row in batch.to_pylist():
+                    found: dict[str, Any] = row
+                    return found
+        return None
+
+    async def _story(self, call: Call) -> dict[str, Any]:
+        """One conversation by its name, as a timeline."""
+        name = call.data
+        if not isinstance(name, str) or not 4 <= len(name.strip()) <= LONGEST_NAME:
+            raise refusal(ErrorCode.BAD_REQUEST, "a conversation is named by 32 hex digits, or by LINK:ID")
+        async with self._reading:
+            try:
+                return await asyncio.to_thread(self._tell, name)
+            except JournalError as exc:
+                raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+
+    def _tell(self, name: str) -> dict[str, Any]:
+        directory, _ = self._journal()
+        found = tell_newest(name, directory, seconds=STORY_SECONDS, most_rows=STORY_ROWS, most_raw=STORY_RAW)
+        rows = found.everything
+        if not self._inside:
+            rows = [{**row, "raw": None} for row in rows]
+        told = timeline(found.exchange, found.family, rows, time_ns())
+        told["left_out"] += found.left_out
+        told["journal"] = str(directory)
+        return told
+
+    def _callables(self, _call: Call) -> list[dict[str, Any]]:
+        return callables(self._gateway)
+
+    def _journal(self) -> tuple[Path, str]:
+        writer = self._gateway.writer
+        if writer is None:
+            raise refusal(
+                ErrorCode.BAD_REQUEST, "this gateway records nothing: start it with a journal (--journal DIR)"
+            )
+        return writer.node.directory, writer.node.name

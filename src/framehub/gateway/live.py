@@ -1,0 +1,235 @@
+"""What passes through a gateway, for those who look on: figures each second, frames as they come.
+
+The journal's writer hands over rows once they are durable, and only while somebody looks on; until then a
+frame costs what it always did. Those who look on never hold traffic up: what comes too fast for them is left
+out and counted.
+"""
+
+import asyncio
+import threading
+from collections import OrderedDict, deque
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from framehub.console import frame_rows
+from framehub.console.figures import Figures
+from framehub.console.frame_rows import Filter
+from framehub.errors import FramehubError
+from framehub.gateway import state
+from framehub.runtime.alarm import Alarm
+from framehub.runtime.peer import Peer
+
+if TYPE_CHECKING:
+    from framehub.gateway.gateway import Gateway
+
+PUMP_SECONDS: Final = 0.1
+MOST_ROWS: Final = 20_000
+MOST_BYTES: Final = 16 << 20
+"""What may wait to be looked at; beyond it batches are left out."""
+MOST_FOLLOWED: Final = 1_000
+"""Rows looked at one by one in a turn of the pump."""
+MOST_SHOWN: Final = 200
+"""Rows for one watcher in a turn of the pump."""
+MOST_WAITING: Final = 1_000
+"""Rows that wait for a watcher that is slow."""
+MOST_RECENT: Final = 4_000
+RECENT_BYTES: Final = 16 << 20
+"""Frames that were shown and are kept to be explained."""
+QUIET_SECONDS: Final = 10.0
+"""After a gap like this, calls that were under way are forgotten."""
+
+
+class Watcher:
+    """One page that looks on."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.wanted: Filter | None = None
+        """Frames it wants to see; None: none."""
+        self.dropped = 0
+        """Frames that fitted and were left out, since it was last told."""
+        self._rows: deque[dict[str, Any]] = deque()
+        self._watches = 0
+        self._state: dict[str, Any] | None = None
+        self._sending: asyncio.Task[None] | None = None
+
+    def watch(self, wanted: Filter | None) -> None:
+        """From now on these frames."""
+        self.wanted = wanted
+        self.dropped = 0
+        self._rows.clear()
+        self._watches += 1
+
+    def show(self, rows: list[dict[str, Any]], left_out: int) -> None:
+        """More frames; the oldest that wait make room."""
+        self._rows.extend(rows)
+        self.dropped += left_out
+        while len(self._rows) > MOST_WAITING:
+            self._rows.popleft()
+            self.dropped += 1
+        self._flush()
+
+    def tell(self, state: dict[str, Any]) -> None:
+        """How things are; one that could not be sent yet is replaced."""
+        self._state = state
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._sending is None and (self._rows or self._state is not None):
+            self._sending = asyncio.get_running_loop().create_task(self._send())
+            self._sending.add_done_callback(self._sent)
+
+    async def _send(self) -> None:
+        while self._rows or self._state is not None:
+            told, self._state = self._state, None
+            rows, dropped, watches = list(self._rows), self.dropped, self._watches
+            self._rows.clear()
+            self.dropped = 0
+            if told is not None:
+                await self.peer.send("state", told)
+            if rows and watches == self._watches:  # else it wants others by now
+                await self.peer.send("frames", {"rows": rows, "dropped": dropped})
+
+    def _sent(self, task: "asyncio.Task[None]") -> None:
+        self._sending = None
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, FramehubError):  # else the connection has gone
+            raise error
+
+
+class Live:
+    """Watchers ``join`` and leave with their connection."""
+
+    def __init__(self, gateway: "Gateway", *, inside: bool) -> None:
+        """``inside``: whether what frames carry may be seen."""
+        self.figures = Figures()
+        self.watchers: dict[Peer, Watcher] = {}
+        self.recent: OrderedDict[int, dict[str, Any]] = OrderedDict()
+        self._gateway = gateway
+        self._inside = inside
+        self._recent_bytes = 0
+        self._inbox: deque[tuple[int, pa.RecordBatch]] = deque()
+        self._inbox_rows = 0
+        self._inbox_bytes = 0
+        self._lock = threading.Lock()  # of the inbox: the writer's thread fills it
+        self._appended = 0
+        self._quiet_since = 0.0
+        self._pump_alarm = Alarm(self._pump)
+        self._second_alarm = Alarm(self._second)
+
+    def start(self) -> None:
+        """Begin to count seconds: a second costs nothing to speak of, frames nothing at all."""
+        writer = self._gateway.writer
+        self._appended = writer.appended if writer else 0
+        self._second_alarm.set(monotonic() + 1.0)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._pump_alarm.cancel()
+        self._second_alarm.cancel()
+        self._listen(on=False)
+
+    def join(self, peer: Peer) -> Watcher:
+        """Somebody looks on."""
+        watcher = self.watchers.get(peer)
+        if watcher is None:
+            watcher = self.watchers[peer] = Watcher(peer)
+            peer.closed.add_done_callback(lambda _closed: self._left(peer))
+            if len(self.watchers) == 1:
+                if monotonic() - self._quiet_since > QUIET_SECONDS:
+                    self.figures.forget()
+                self._listen(on=True)
+                self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+        return watcher
+
+    def now(self) -> dict[str, Any]:
+        """What every watcher is told each second."""
+        gateway, figures = self._gateway, self.figures
+        return {
+            **state.everything(gateway),
+            "at": time() * 1000,
+            "named": figures.told(),
+            "failures": list(figures.failures),
+            "skipped": figures.skipped,
+            "watchers": len(self.watchers),
+        }
+
+    # --- inside ----------------------------------------------------------------------------------------
+
+    def _left(self, peer: Peer) -> None:
+        del self.watchers[peer]
+        if not self.watchers:
+            self._listen(on=False)
+            self._pump_alarm.cancel()
+            self._quiet_since = monotonic()
+            self.recent.clear()
+            self._recent_bytes = 0
+
+    def _listen(self, *, on: bool) -> None:
+        writer = self._gateway.writer
+        if writer is not None:
+            writer.on_rows = self._rows_written if on else None
+
+    def _rows_written(self, first_seq: int, batch: pa.RecordBatch) -> None:
+        """On the writer's thread: leave them, or leave them out."""
+        size = batch.nbytes
+        with self._lock:
+            if self._inbox_rows + batch.num_rows > MOST_ROWS or self._inbox_bytes + size > MOST_BYTES:
+                self.figures.skipped += batch.num_rows
+                return
+            self._inbox_rows += batch.num_rows
+            self._inbox_bytes += size
+            self._inbox.append((first_seq, batch))
+
+    def _pump(self) -> None:
+        with self._lock:
+            taken = list(self._inbox)
+            self._inbox.clear()
+            self._inbox_rows = self._inbox_bytes = 0
+        left = MOST_FOLLOWED
+        shown: dict[Watcher, int] = {}
+        for first_seq, batch in taken:
+            left -= self.figures.take(batch, left)
+            for watcher in self.watchers.values():
+                if watcher.wanted is not None:
+                    room = MOST_SHOWN - shown.get(watcher, 0)
+                    shown[watcher] = MOST_SHOWN - room + self._show(watcher, first_seq, batch, room)
+        if self.watchers:
+            self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+
+    def _show(self, watcher: Watcher, first_seq: int, batch: pa.RecordBatch, room: int) -> int:
+        assert watcher.wanted is not None
+        seqs = pa.array(range(first_seq, first_seq + batch.num_rows), pa.int64())
+        fitting = frame_rows.chosen(batch.append_column("seq", seqs), watcher.wanted)
+        some = fitting.slice(0, room)
+        node = self._gateway.writer.node.name if self._gateway.writer else ""
+        rows = [{"node": node, **row} for row in some.to_pylist()]
+        for row in rows:
+            self._remember(row)
+        lines = [frame_rows.line(row, inside=self._inside) for row in rows]
+        watcher.show(lines, fitting.num_rows - some.num_rows)
+        return len(rows)
+
+    def _remember(self, row: dict[str, Any]) -> None:
+        if row["seq"] in self.recent:
+            return
+        self.recent[row["seq"]] = row
+        self._recent_bytes += len(row["raw"] or b"")
+        while len(self.recent) > MOST_RECENT or self._recent_bytes > RECENT_BYTES:
+            _, old = self.recent.popitem(last=False)
+            self._recent_bytes -= len(old["raw"] or b"")
+
+    def _second(self) -> None:
+        self._second_alarm.set(monotonic() + 1.0)
+        gateway = self._gateway
+        writer, listener = gateway.writer, gateway.listener
+        appended = writer.appended if writer else 0
+        rows, self._appended = appended - self._appended, appended
+        is_open = len(listener.peers) if listener else 0
+        point = self.figures.tick(int(time()), rows=rows, open=is_open, watched=bool(self.watchers))
+        if self.watchers:
+            told = {**self.now(), "point": point}
+            for watcher in self.watchers.values():
+                watcher.tell(told)

@@ -1,0 +1,57 @@
+"""A gateway with sample endpoints, a worker and a service, each in a process of its own, for the console."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.e2e.conftest import ENV, FRAMEHUB, FREE, serving, serving_line
+
+APP = ("--app", "framehub.gateway.sample:endpoints")
+
+
+class Site(NamedTuple):
+    """Where everything is."""
+
+    admin: str
+    mfp: str
+    clients: str
+    workers: str
+    services: str
+
+
+@contextmanager
+def gateway(folder: Path, *args: str) -> Iterator[Site]:
+    """One gateway with an admin port."""
+    with serving(folder) as start:
+        process, _ = start(*APP, "--admin", FREE, "--node", "shown", *args)
+        told = dict(word.split("=", 1) for word in serving_line(process).split()[1:])
+        yield Site(*(told[name] for name in Site._fields))
+
+
+@contextmanager
+def companion(*args: str) -> Iterator[None]:
+    """A worker or a service."""
+    process = subprocess.Popen(
+        [FRAMEHUB, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def everything(folder: Path) -> Iterator[Site]:
+    """All of it."""
+    with ExitStack() as stack:
+        site = stack.enter_context(gateway(folder))
+        stack.enter_context(
+            companion("worker", "framehub.gateway.sample_functions:worker", "--connect", site.workers)
+        )
+        stack.enter_context(
+            companion("service", "framehub.gateway.sample_service:service", "--connect", site.services)
+        )
+        yield site

@@ -1,0 +1,61 @@
+// src/filter.test.ts
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+// src/filter.ts
+var ALL = {
+  protocols: [],
+  directions: [],
+  kinds: [],
+  name: "",
+  link: "",
+  exchange: "",
+  user: null,
+  problems: false
+};
+var PROTOCOLS = ["mfp", "rpc", "hub"];
+var DIRECTIONS = ["in", "out"];
+var KINDS = {
+  mfp: ["request", "response", "message", "binary", "service"],
+  rpc: ["query", "query_received", "result", "exception", "unknown_function", "response_received", "cancel", "heart_beat", "register", "describe"],
+  hub: ["first", "message", "last", "command", "stream_error", "service_error"],
+  all: ["refused", "link_opened", "link_closed"]
+};
+var HEX = /^[0-9a-f]*$/;
+function read(text) {
+  const told = new URLSearchParams(text);
+  const some = (name, allowed) => (told.get(name) ?? "").split(",").filter((one) => allowed.includes(one));
+  const hex = (name) => HEX.test(told.get(name) ?? "") ? told.get(name) ?? "" : "";
+  const user = told.get("user") ?? "";
+  return {
+    protocols: some("protocols", PROTOCOLS),
+    directions: some("directions", DIRECTIONS),
+    kinds: some("kinds", Object.values(KINDS).flat()),
+    name: told.get("name") ?? "",
+    link: hex("link"),
+    exchange: hex("exchange"),
+    user: /^\d{1,9}$/.test(user) ? Number(user) : null,
+    problems: told.get("problems") === "1"
+  };
+}
+function write(filter) {
+  const told = new URLSearchParams();
+  for (const name of ["protocols", "directions", "kinds"]) {
+    if (filter[name].length) told.set(name, filter[name].join(","));
+  }
+  for (const name of ["name", "link", "exchange"]) if (filter[name]) told.set(name, filter[name]);
+  if (filter.user !== null) told.set("user", String(filter.user));
+  if (filter.problems) told.set("problems", "1");
+  return told.toString();
+}
+
+// src/filter.test.ts
+test("a filter in the address is read as it was written", () => {
+  const filter = { ...ALL, protocols: ["mfp", "hub"], kinds: ["request"], name: "a b&c", link: "3fa9", user: 7, problems: true };
+  assert.deepEqual(read(write(filter)), filter);
+  assert.equal(write(ALL), "");
+});
+test("what makes no sense is left out", () => {
+  assert.deepEqual(read("protocols=http,mfp&link=xyz&user=-1&problems=yes"), { ...ALL, protocols: ["mfp"] });
+});
+//# sourceMappingURL=data:application/json;base64,ewogICJ2ZXJzaW9uIjogMywKICAic291cmNlcyI6IFsiLi4vc3JjL2ZpbHRlci50ZXN0LnRzIiwgIi4uL3NyYy9maWx0ZXIudHMiXSwKICAic291cmNlc0NvbnRlbnQiOiBbImltcG9ydCBhc3NlcnQgZnJvbSBcIm5vZGU6YXNzZXJ0L3N0cmljdFwiO1xuaW1wb3J0IHsgdGVzdCB9IGZyb20gXCJub2RlOnRlc3RcIjtcbmltcG9ydCB7IEFMTCwgcmVhZCwgd3JpdGUgfSBmcm9tIFwiLi9maWx0ZXIudHNcIjtcblxudGVzdChcImEgZmlsdGVyIGluIHRoZSBhZGRyZXNzIGlzIHJlYWQgYXMgaXQgd2FzIHdyaXR0ZW5cIiwgKCkgPT4ge1xuICBjb25zdCBmaWx0ZXIgPSB7IC4uLkFMTCwgcHJvdG9jb2xzOiBbXCJtZnBcIiwgXCJodWJcIl0sIGtpbmRzOiBbXCJyZXF1ZXN0XCJdLCBuYW1lOiBcImEgYiZjXCIsIGxpbms6IFwiM2ZhOVwiLCB1c2VyOiA3LCBwcm9ibGVtczogdHJ1ZSB9O1xuICBhc3NlcnQuZGVlcEVxdWFsKHJlYWQod3JpdGUoZmlsdGVyKSksIGZpbHRlcik7XG4gIGFzc2VydC5lcXVhbCh3cml0ZShBTEwpLCBcIlwiKTtcbn0pO1xuXG50ZXN0KFwid2hhdCBtYWtlcyBubyBzZW5zZSBpcyBsZWZ0IG91dFwiLCAoKSA9PiB7XG4gIGFzc2VydC5kZWVwRXF1YWwocmVhZChcInByb3RvY29scz1odHRwLG1mcCZsaW5rPXh5eiZ1c2VyPS0xJnByb2JsZW1zPXllc1wiKSwgeyAuLi5BTEwsIHByb3RvY29sczogW1wibWZwXCJdIH0pO1xufSk7XG4iLCAiLyoqIFdoaWNoIGZyYW1lcyBzb21lYm9keSB3YW50cyB0byBzZWUsIGFzIGl0IHN0YW5kcyBpbiB0aGUgYWRkcmVzcy4gUHVyZS4gKi9cblxuZXhwb3J0IGludGVyZmFjZSBGaWx0ZXIge1xuICByZWFkb25seSBwcm90b2NvbHM6IHJlYWRvbmx5IHN0cmluZ1tdO1xuICByZWFkb25seSBkaXJlY3Rpb25zOiByZWFkb25seSBzdHJpbmdbXTtcbiAgcmVhZG9ubHkga2luZHM6IHJlYWRvbmx5IHN0cmluZ1tdO1xuICByZWFkb25seSBuYW1lOiBzdHJpbmc7XG4gIHJlYWRvbmx5IGxpbms6IHN0cmluZztcbiAgcmVhZG9ubHkgZXhjaGFuZ2U6IHN0cmluZztcbiAgcmVhZG9ubHkgdXNlcjogbnVtYmVyIHwgbnVsbDtcbiAgcmVhZG9ubHkgcHJvYmxlbXM6IGJvb2xlYW47XG59XG5cbmV4cG9ydCBjb25zdCBBTEw6IEZpbHRlciA9IHtcbiAgcHJvdG9jb2xzOiBbXSxcbiAgZGlyZWN0aW9uczogW10sXG4gIGtpbmRzOiBbXSxcbiAgbmFtZTogXCJcIixcbiAgbGluazogXCJcIixcbiAgZXhjaGFuZ2U6IFwiXCIsXG4gIHVzZXI6IG51bGwsXG4gIHByb2JsZW1zOiBmYWxzZSxcbn07XG5cbmV4cG9ydCBjb25zdCBQUk9UT0NPTFMgPSBbXCJtZnBcIiwgXCJycGNcIiwgXCJodWJcIl07XG5leHBvcnQgY29uc3QgRElSRUNUSU9OUyA9IFtcImluXCIsIFwib3V0XCJdO1xuLyoqIEtpbmRzIG9mIGZyYW1lcywgYnkgcHJvdG9jb2wuICovXG5leHBvcnQgY29uc3QgS0lORFM6IFJlYWRvbmx5PFJlY29yZDxzdHJpbmcsIHJlYWRvbmx5IHN0cmluZ1tdPj4gPSB7XG4gIG1mcDogW1wicmVxdWVzdFwiLCBcInJlc3BvbnNlXCIsIFwibWVzc2FnZVwiLCBcImJpbmFyeVwiLCBcInNlcnZpY2VcIl0sXG4gIHJwYzogW1wicXVlcnlcIiwgXCJxdWVyeV9yZWNlaXZlZFwiLCBcInJlc3VsdFwiLCBcImV4Y2VwdGlvblwiLCBcInVua25vd25fZnVuY3Rpb25cIiwgXCJyZXNwb25zZV9yZWNlaXZlZFwiLCBcImNhbmNlbFwiLCBcImhlYXJ0X2JlYXRcIiwgXCJyZWdpc3RlclwiLCBcImRlc2NyaWJlXCJdLFxuICBodWI6IFtcImZpcnN0XCIsIFwibWVzc2FnZVwiLCBcImxhc3RcIiwgXCJjb21tYW5kXCIsIFwic3RyZWFtX2Vycm9yXCIsIFwic2VydmljZV9lcnJvclwiXSxcbiAgYWxsOiBbXCJyZWZ1c2VkXCIsIFwibGlua19vcGVuZWRcIiwgXCJsaW5rX2Nsb3NlZFwiXSxcbn07XG5cbmNvbnN0IEhFWCA9IC9eWzAtOWEtZl0qJC87XG5cbi8qKiBGcm9tIGBsaW5rPTNmYTkmcHJvYmxlbXM9MWA7IHdoYXQgbWFrZXMgbm8gc2Vuc2UgaXMgbGVmdCBvdXQuICovXG5leHBvcnQgZnVuY3Rpb24gcmVhZCh0ZXh0OiBzdHJpbmcpOiBGaWx0ZXIge1xuICBjb25zdCB0b2xkID0gbmV3IFVSTFNlYXJjaFBhcmFtcyh0ZXh0KTtcbiAgY29uc3Qgc29tZSA9IChuYW1lOiBzdHJpbmcsIGFsbG93ZWQ6IHJlYWRvbmx5IHN0cmluZ1tdKSA9PiAodG9sZC5nZXQobmFtZSkgPz8gXCJcIikuc3BsaXQoXCIsXCIpLmZpbHRlcigob25lKSA9PiBhbGxvd2VkLmluY2x1ZGVzKG9uZSkpO1xuICBjb25zdCBoZXggPSAobmFtZTogc3RyaW5nKSA9PiAoSEVYLnRlc3QodG9sZC5nZXQobmFtZSkgPz8gXCJcIikgPyAodG9sZC5nZXQobmFtZSkgPz8gXCJcIikgOiBcIlwiKTtcbiAgY29uc3QgdXNlciA9IHRvbGQuZ2V0KFwidXNlclwiKSA/PyBcIlwiO1xuICByZXR1cm4ge1xuICAgIHByb3RvY29sczogc29tZShcInByb3RvY29sc1wiLCBQUk9UT0NPTFMpLFxuICAgIGRpcmVjdGlvbnM6IHNvbWUoXCJkaXJlY3Rpb25zXCIsIERJUkVDVElPTlMpLFxuICAgIGtpbmRzOiBzb21lKFwia2luZHNcIiwgT2JqZWN0LnZhbHVlcyhLSU5EUykuZmxhdCgpKSxcbiAgICBuYW1lOiB0b2xkLmdldChcIm5hbWVcIikgPz8gXCJcIixcbiAgICBsaW5rOiBoZXgoXCJsaW5rXCIpLFxuICAgIGV4Y2hhbmdlOiBoZXgoXCJleGNoYW5nZVwiKSxcbiAgICB1c2VyOiAvXlxcZHsxLDl9JC8udGVzdCh1c2VyKSA/IE51bWJlcih1c2VyKSA6IG51bGwsXG4gICAgcHJvYmxlbXM6IHRvbGQuZ2V0KFwicHJvYmxlbXNcIikgPT09IFwiMVwiLFxuICB9O1xufVxuXG4vKiogVGhlIG90aGVyIHdheS4gKi9cbmV4cG9ydCBmdW5jdGlvbiB3cml0ZShmaWx0ZXI6IEZpbHRlcik6IHN0cmluZyB7XG4gIGNvbnN0IHRvbGQgPSBuZXcgVVJMU2VhcmNoUGFyYW1zKCk7XG4gIGZvciAoY29uc3QgbmFtZSBvZiBbXCJwcm90b2NvbHNcIiwgXCJkaXJlY3Rpb25zXCIsIFwia2luZHNcIl0gYXMgY29uc3QpIHtcbiAgICBpZiAoZmlsdGVyW25hbWVdLmxlbmd0aCkgdG9sZC5zZXQobmFtZSwgZmlsdGVyW25hbWVdLmpvaW4oXCIsXCIpKTtcbiAgfVxuICBmb3IgKGNvbnN0IG5hbWUgb2YgW1wibmFtZVwiLCBcImxpbmtcIiwgXCJleGNoYW5nZVwiXSBhcyBjb25zdCkgaWYgKGZpbHRlcltuYW1lXSkgdG9sZC5zZXQobmFtZSwgZmlsdGVyW25hbWVdKTtcbiAgaWYgKGZpbHRlci51c2VyICE9PSBudWxsKSB0b2xkLnNldChcInVzZXJcIiwgU3RyaW5nKGZpbHRlci51c2VyKSk7XG4gIGlmIChmaWx0ZXIucHJvYmxlbXMpIHRvbGQuc2V0KFwicHJvYmxlbXNcIiwgXCIxXCIpO1xuICByZXR1cm4gdG9sZC50b1N0cmluZygpO1xufVxuIl0sCiAgIm1hcHBpbmdzIjogIjtBQUFBLE9BQU8sWUFBWTtBQUNuQixTQUFTLFlBQVk7OztBQ1lkLElBQU0sTUFBYztBQUFBLEVBQ3pCLFdBQVcsQ0FBQztBQUFBLEVBQ1osWUFBWSxDQUFDO0FBQUEsRUFDYixPQUFPLENBQUM7QUFBQSxFQUNSLE1BQU07QUFBQSxFQUNOLE1BQU07QUFBQSxFQUNOLFVBQVU7QUFBQSxFQUNWLE1BQU07QUFBQSxFQUNOLFVBQVU7QUFDWjtBQUVPLElBQU0sWUFBWSxDQUFDLE9BQU8sT0FBTyxLQUFLO0FBQ3RDLElBQU0sYUFBYSxDQUFDLE1BQU0sS0FBSztBQUUvQixJQUFNLFFBQXFEO0FBQUEsRUFDaEUsS0FBSyxDQUFDLFdBQVcsWUFBWSxXQUFXLFVBQVUsU0FBUztBQUFBLEVBQzNELEtBQUssQ0FBQyxTQUFTLGtCQUFrQixVQUFVLGFBQWEsb0JBQW9CLHFCQUFxQixVQUFVLGNBQWMsWUFBWSxVQUFVO0FBQUEsRUFDL0ksS0FBSyxDQUFDLFNBQVMsV0FBVyxRQUFRLFdBQVcsZ0JBQWdCLGVBQWU7QUFBQSxFQUM1RSxLQUFLLENBQUMsV0FBVyxlQUFlLGFBQWE7QUFDL0M7QUFFQSxJQUFNLE1BQU07QUFHTCxTQUFTLEtBQUssTUFBc0I7QUFDekMsUUFBTSxPQUFPLElBQUksZ0JBQWdCLElBQUk7QUFDckMsUUFBTSxPQUFPLENBQUMsTUFBYyxhQUFnQyxLQUFLLElBQUksSUFBSSxLQUFLLElBQUksTUFBTSxHQUFHLEVBQUUsT0FBTyxDQUFDLFFBQVEsUUFBUSxTQUFTLEdBQUcsQ0FBQztBQUNsSSxRQUFNLE1BQU0sQ0FBQyxTQUFrQixJQUFJLEtBQUssS0FBSyxJQUFJLElBQUksS0FBSyxFQUFFLElBQUssS0FBSyxJQUFJLElBQUksS0FBSyxLQUFNO0FBQ3pGLFFBQU0sT0FBTyxLQUFLLElBQUksTUFBTSxLQUFLO0FBQ2pDLFNBQU87QUFBQSxJQUNMLFdBQVcsS0FBSyxhQUFhLFNBQVM7QUFBQSxJQUN0QyxZQUFZLEtBQUssY0FBYyxVQUFVO0FBQUEsSUFDekMsT0FBTyxLQUFLLFNBQVMsT0FBTyxPQUFPLEtBQUssRUFBRSxLQUFLLENBQUM7QUFBQSxJQUNoRCxNQUFNLEtBQUssSUFBSSxNQUFNLEtBQUs7QUFBQSxJQUMxQixNQUFNLElBQUksTUFBTTtBQUFBLElBQ2hCLFVBQVUsSUFBSSxVQUFVO0FBQUEsSUFDeEIsTUFBTSxZQUFZLEtBQUssSUFBSSxJQUFJLE9BQU8sSUFBSSxJQUFJO0FBQUEsSUFDOUMsVUFBVSxLQUFLLElBQUksVUFBVSxNQUFNO0FBQUEsRUFDckM7QUFDRjtBQUdPLFNBQVMsTUFBTSxRQUF3QjtBQUM1QyxRQUFNLE9BQU8sSUFBSSxnQkFBZ0I7QUFDakMsYUFBVyxRQUFRLENBQUMsYUFBYSxjQUFjLE9BQU8sR0FBWTtBQUNoRSxRQUFJLE9BQU8sSUFBSSxFQUFFLE9BQVEsTUFBSyxJQUFJLE1BQU0sT0FBTyxJQUFJLEVBQUUsS0FBSyxHQUFHLENBQUM7QUFBQSxFQUNoRTtBQUNBLGFBQVcsUUFBUSxDQUFDLFFBQVEsUUFBUSxVQUFVLEVBQVksS0FBSSxPQUFPLElBQUksRUFBRyxNQUFLLElBQUksTUFBTSxPQUFPLElBQUksQ0FBQztBQUN2RyxNQUFJLE9BQU8sU0FBUyxLQUFNLE1BQUssSUFBSSxRQUFRLE9BQU8sT0FBTyxJQUFJLENBQUM7QUFDOUQsTUFBSSxPQUFPLFNBQVUsTUFBSyxJQUFJLFlBQVksR0FBRztBQUM3QyxTQUFPLEtBQUssU0FBUztBQUN2Qjs7O0FENURBLEtBQUsscURBQXFELE1BQU07QUFDOUQsUUFBTSxTQUFTLEVBQUUsR0FBRyxLQUFLLFdBQVcsQ0FBQyxPQUFPLEtBQUssR0FBRyxPQUFPLENBQUMsU0FBUyxHQUFHLE1BQU0sU0FBUyxNQUFNLFFBQVEsTUFBTSxHQUFHLFVBQVUsS0FBSztBQUM3SCxTQUFPLFVBQVUsS0FBSyxNQUFNLE1BQU0sQ0FBQyxHQUFHLE1BQU07QUFDNUMsU0FBTyxNQUFNLE1BQU0sR0FBRyxHQUFHLEVBQUU7QUFDN0IsQ0FBQztBQUVELEtBQUssbUNBQW1DLE1BQU07QUFDNUMsU0FBTyxVQUFVLEtBQUssa0RBQWtELEdBQUcsRUFBRSxHQUFHLEtBQUssV0FBVyxDQUFDLEtBQUssRUFBRSxDQUFDO0FBQzNHLENBQUM7IiwKICAibmFtZXMiOiBbXQp9Cg==

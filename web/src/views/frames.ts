@@ -1,0 +1,258 @@
+/** Frames as they pass: filtered by the gateway, bounded here, explained when asked. */
+
+import { add, fill, h, say } from "../dom.ts";
+import { ALL, DIRECTIONS, type Filter, KINDS, PROTOCOLS, read, write } from "../filter.ts";
+import { bytes, clock, count, short } from "../format.ts";
+import type { Session } from "../session.ts";
+import type { Explained, Line } from "../told.ts";
+import { badge, command, complaint, heading, type View } from "../view.ts";
+import { explanation } from "./explain.ts";
+
+const MOST = 500;
+
+export class Frames implements View {
+  readonly element = h("div", { class: "view" });
+  readonly #session: Session;
+  readonly #body = h("tbody");
+  readonly #status = h("p", { class: "muted", role: "status" });
+  readonly #empty = h("div", { class: "empty" });
+  readonly #panel = h("aside", { class: "card panel", hidden: true, "aria-label": "one frame" });
+  readonly #pause: HTMLButtonElement;
+  readonly #name: HTMLInputElement;
+  readonly #link: HTMLInputElement;
+  readonly #user: HTMLInputElement;
+  readonly #kind: HTMLSelectElement;
+  readonly #problems: HTMLInputElement;
+  readonly #toggles = new Map<string, HTMLInputElement>();
+  #filter: Filter = ALL;
+  #isSeen = false;
+  #isPaused = false;
+  #asking = 0;
+  #seen = 0;
+  #dropped = 0;
+  #wasShown: HTMLElement | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+    const changed = () => this.#changed();
+    const field = (label: string, placeholder: string, wide = "") =>
+      h("input", { type: "search", placeholder, "aria-label": label, oninput: changed, class: wide, spellcheck: false, autocomplete: "off" });
+    this.#name = field("name of an endpoint, function or service", "endpoint, function, service", "grow");
+    this.#link = field("beginning of a link", "link");
+    this.#user = h("input", { type: "number", min: "0", placeholder: "user", "aria-label": "user", oninput: changed });
+    this.#problems = h("input", { type: "checkbox", onchange: changed });
+    const kinds = Object.entries(KINDS).map(([protocol, names]) =>
+      h("optgroup", { label: protocol === "all" ? "links" : protocol }, ...names.map((name) => h("option", { value: name }, name.replaceAll("_", " ")))),
+    );
+    this.#kind = h("select", { "aria-label": "kind", onchange: changed }, h("option", { value: "" }, "every kind"), ...kinds);
+    this.#pause = h("button", { type: "button", onclick: () => this.#setPaused(!this.#isPaused), title: "pause (p)" }, "Pause");
+    const clear = h("button", { type: "button", onclick: () => this.#clear(), title: "clear the list (c)" }, "Clear");
+    const bar = h(
+      "form",
+      { class: "filters", role: "search", "aria-label": "filter frames", onsubmit: (event: Event) => event.preventDefault() },
+      this.#toggleGroup("protocol", PROTOCOLS),
+      this.#toggleGroup("direction", DIRECTIONS),
+      this.#kind,
+      this.#name,
+      this.#link,
+      this.#user,
+      h("label", { class: "check" }, this.#problems, "problems only"),
+    );
+    const head = ["Time", "Link", "", "Frame", "Name", "User", "Size", "Contents"].map((title, at) =>
+      h("th", { scope: "col", class: ["", "", "", "", "", "number", "number", "wide"][at] ?? "" }, title),
+    );
+    const table = h("table", { class: "lines" }, h("thead", {}, h("tr", {}, ...head)), this.#body);
+    const list = h("div", { class: "card list" }, h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "frames" }, table), this.#empty);
+    add(
+      this.element,
+      heading("Frames", "Every frame as it is recorded, the newest first. Choose one to have it explained.", this.#pause, clear),
+      bar,
+      this.#status,
+      h("div", { class: "with-panel" }, list, this.#panel),
+    );
+    session.onframes = (rows, dropped) => this.#take(rows, dropped);
+    this.#tell();
+  }
+
+  show(rest: string): void {
+    this.#isSeen = true;
+    this.#filter = read(rest);
+    this.#fillForm();
+    this.again();
+  }
+
+  hide(): void {
+    this.#isSeen = false;
+    void this.#watch(null);
+  }
+
+  again(): void {
+    if (this.#isSeen) void this.#watch(this.#isPaused ? null : this.#filter);
+  }
+
+  key(event: KeyboardEvent): boolean {
+    switch (event.key) {
+      case "p":
+        this.#setPaused(!this.#isPaused);
+        return true;
+      case "c":
+        this.#clear();
+        return true;
+      case "/":
+        this.#name.focus();
+        return true;
+      case "Escape":
+        if (this.#panel.hidden) return false;
+        this.#close();
+        return true;
+      case "j":
+      case "k":
+        this.#step(event.key === "j" ? 1 : -1);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #toggleGroup(name: string, choices: readonly string[]): HTMLElement {
+    const made = choices.map((choice) => {
+      const box = h("input", { type: "checkbox", onchange: () => this.#changed() });
+      this.#toggles.set(choice, box);
+      return h("label", { class: "toggle" }, box, h("span", {}, choice));
+    });
+    return h("fieldset", { class: "toggles" }, h("legend", { class: "hidden" }, name), ...made);
+  }
+
+  #fillForm(): void {
+    const { protocols, directions, kinds, name, link, user, problems } = this.#filter;
+    for (const [choice, box] of this.#toggles) box.checked = protocols.includes(choice) || directions.includes(choice);
+    this.#kind.value = kinds[0] ?? "";
+    this.#name.value = name;
+    this.#link.value = link;
+    this.#user.value = user === null ? "" : String(user);
+    this.#problems.checked = problems;
+  }
+
+  #changed(): void {
+    const chosen = (choices: readonly string[]) => choices.filter((choice) => this.#toggles.get(choice)?.checked);
+    const link = this.#link.value.trim().toLowerCase();
+    this.#link.setCustomValidity(/^[0-9a-f]*$/.test(link) ? "" : "hex digits");
+    this.#filter = {
+      ...ALL,
+      protocols: chosen(PROTOCOLS),
+      directions: chosen(DIRECTIONS),
+      kinds: this.#kind.value ? [this.#kind.value] : [],
+      name: this.#name.value.trim(),
+      link: this.#link.validity.valid ? link : "",
+      user: this.#user.value === "" || !this.#user.validity.valid ? null : Number(this.#user.value),
+      problems: this.#problems.checked,
+    };
+    const rest = write(this.#filter);
+    history.replaceState(null, "", `#/frames${rest && `/${rest}`}`);
+    this.#clear();
+    this.again();
+  }
+
+  async #watch(filter: Filter | null): Promise<void> {
+    if (this.#session.status !== "open") return;
+    this.#asking += 1; // what comes before the answer was meant for another filter
+    try {
+      await this.#session.ask("frames.watch", filter);
+    } catch (error) {
+      if (this.#isSeen) fill(this.#empty, complaint(error));
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  #setPaused(paused: boolean): void {
+    this.#isPaused = paused;
+    say(this.#pause, paused ? "Go on" : "Pause");
+    this.#pause.classList.toggle("active", paused);
+    this.again();
+    this.#tell();
+  }
+
+  #clear(): void {
+    this.#body.replaceChildren();
+    this.#seen = this.#dropped = 0;
+    this.#tell();
+  }
+
+  #take(rows: readonly Line[], dropped: number): void {
+    if (this.#isPaused || !this.#isSeen || this.#asking > 0) return;
+    this.#seen += rows.length;
+    this.#dropped += dropped;
+    this.#body.prepend(...rows.slice(-MOST).reverse().map((row) => this.#line(row)));
+    while (this.#body.childElementCount > MOST) this.#body.lastElementChild?.remove();
+    this.#tell();
+  }
+
+  #line(row: Line): HTMLElement {
+    const problem = row.error ?? row.refused;
+    const incoming = row.direction === "in";
+    const open = () => void this.#explain(row, line);
+    const line: HTMLTableRowElement = h(
+      "tr",
+      {
+        tabindex: "0",
+        class: problem ? "problem" : "",
+        onclick: open,
+        onkeydown: (event: KeyboardEvent) => {
+          if (event.key === "Enter") open();
+        },
+      },
+      h("td", { class: "mono soft" }, clock(row.at)),
+      h("td", { class: "mono soft" }, short(row.link)),
+      h("td", {}, h("span", { class: `way ${row.direction}`, title: `${incoming ? "from" : "to"} the ${row.party}` }, `${incoming ? "←" : "→"} ${row.party}`)),
+      h("td", {}, badge(row.protocol, row.protocol), " ", row.says),
+      h("td", {}, row.name),
+      h("td", { class: "number" }, row.user || ""),
+      h("td", { class: "number" }, row.bytes ? bytes(row.bytes) : ""),
+      h("td", { class: "wide mono cut" }, problem ? badge(problem, "bad") : null, problem ? " " : null, row.preview ?? ""),
+    );
+    return line;
+  }
+
+  #tell(): void {
+    const lost = this.#dropped ? ` · ${count(this.#dropped)} left out, they came too fast` : "";
+    const rest = this.#seen > MOST ? `, the newest ${MOST} are listed` : "";
+    say(this.#status, `${this.#isPaused ? "Paused · " : ""}${count(this.#seen)} frames${rest}${lost}`);
+    this.#empty.hidden = this.#body.childElementCount > 0;
+    if (this.#empty.hidden) return;
+    const isRecording = this.#session.welcome?.journal.is_on ?? true;
+    fill(
+      this.#empty,
+      h("p", {}, isRecording ? "Waiting for frames that fit." : "This gateway records nothing, so there are no frames to see."),
+      h("p", { class: "muted" }, isRecording ? "Make some: " : "Start it with a journal: "),
+      command(isRecording ? "framehub ping" : "framehub serve --journal DIR"),
+    );
+  }
+
+  async #explain(row: Line, line: HTMLElement): Promise<void> {
+    this.#wasShown?.classList.remove("chosen");
+    this.#wasShown = line;
+    line.classList.add("chosen");
+    const close = h("button", { type: "button", class: "quiet", onclick: () => this.#close(), "aria-label": "close", title: "close (Esc)" }, "✕");
+    const title = h("header", {}, h("h2", {}, `${row.says} `, badge(row.protocol, row.protocol)), close);
+    this.#panel.hidden = false;
+    fill(this.#panel, title, h("p", { class: "muted" }, "…"));
+    try {
+      fill(this.#panel, title, explanation(await this.#session.ask<Explained>("frame", row.seq)));
+    } catch (error) {
+      fill(this.#panel, title, complaint(error));
+    }
+  }
+
+  #close(): void {
+    this.#panel.hidden = true;
+    this.#wasShown?.classList.remove("chosen");
+    this.#wasShown?.focus();
+  }
+
+  #step(by: number): void {
+    const lines = [...this.#body.children] as HTMLElement[];
+    const at = lines.indexOf(document.activeElement as HTMLElement);
+    lines[Math.min(lines.length - 1, Math.max(0, at + by))]?.focus();
+  }
+}
