@@ -7,6 +7,7 @@ from typing import Any, Final
 from framehub.codes import HubCommand, HubState, Message, Service
 from framehub.errors import MalformedFrame
 from framehub.hub import headers
+from framehub.journal.record import WHOLE
 from framehub.journal.rpc_rows import KIND_OF, PARTS_OF, split
 from framehub.rpc.messages import FIELDS, Way, type_of
 
@@ -91,7 +92,7 @@ def _hub_details(row: dict[str, Any]) -> list[str]:
 
 def hub_frame_of(row: dict[str, Any]) -> dict[str, Any] | None:
     """A recorded frame of the hub by the names of its fields; None if it is no such row."""
-    if row["protocol"] != "hub" or row["recorded"] != "full" or row["raw"] is None:
+    if row["protocol"] != "hub" or row["recorded"] not in WHOLE or row["raw"] is None:
         return None
     way = _HUB_WAYS[row["direction"], row["ref"] is None]
     try:
@@ -115,7 +116,7 @@ def hub_frame_of(row: dict[str, Any]) -> dict[str, Any] | None:
 
 def message_of(row: dict[str, Any]) -> dict[str, Any] | None:
     """A recorded message of functions: its type and each part by its name; None if it is no such row."""
-    if row["protocol"] != "rpc" or row["recorded"] != "full" or row["raw"] is None:
+    if row["protocol"] != "rpc" or row["recorded"] not in WHOLE or row["raw"] is None:
         return None
     try:
         identity, *parts = split(row["raw"])

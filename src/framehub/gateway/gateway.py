@@ -104,8 +104,8 @@ class Gateway:
         self._retention = Retention(writer.node.directory, settings.recording)
         for damage in (*writer.recovery.cut, *writer.recovery.damages):
             log.warning("journal: %s", damage)
-        if settings.recording.record:
-            reducer = Reducer(settings.recording.record)
+        if settings.recording.record or settings.recording.redact:
+            reducer = Reducer(settings.recording.record, settings.recording.redact)
             return ReducedTap(writer, reducer, on_full=self._pause, links=self._links)
         return Tap(writer, on_full=self._pause, links=self._links)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from framehub.errors import ConfigError
-from framehub.journal.record import RECORDED
+from framehub.journal.record import MODES
+from framehub.journal.redaction import parse
 from framehub.journal.settings import WriterSettings
 
 
@@ -28,6 +29,9 @@ class RecordingSettings:
     record: Mapping[str, Literal["full", "head", "off"]] = field(default_factory=dict)
     """What is kept of frames by endpoint, function or service: all, all but the payload, or only the row; a
     name covers those that go on with a dot, "*" all that have no entry."""
+    redact: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Fields of JSON that are replaced in what is recorded, by endpoint, function or service as in
+    ``record``: ``password``, ``user.card``, ``items[].secret``; ``$names`` are names of files."""
     group_seconds: float = 0.002
     """How long a row may wait for others to share its sync."""
     group_bytes: int = 256 << 10
@@ -41,8 +45,14 @@ class RecordingSettings:
             if value is not None and not value > 0:
                 raise ConfigError(f"{name} must be above zero, not {value!r}")
         for name, mode in self.record.items():
-            if mode not in RECORDED:
-                raise ConfigError(f"record: {name} = {mode!r} is none of {', '.join(RECORDED)}")
+            if mode not in MODES:
+                raise ConfigError(f"record: {name} = {mode!r} is none of {', '.join(MODES)}")
+        for name, paths in self.redact.items():
+            for path in paths:
+                try:
+                    parse(path)
+                except ConfigError as exc:
+                    raise ConfigError(f"redact: {name}: {exc}") from None
         self.writer(1)
 
     def writer(self, frame_limit: int) -> WriterSettings:

@@ -70,7 +70,11 @@ ROW_SCHEMA: Final = pa.schema(
 
 PROTOCOLS: Final = ("mfp", "hub", "rpc")
 DIRECTIONS: Final = ("in", "out")
-RECORDED: Final = ("full", "head", "off")
+RECORDED: Final = ("full", "head", "off", "redacted")
+MODES: Final = RECORDED[:3]
+"""What can be asked for; ``redacted`` is what fields that are replaced make of ``full``."""
+WHOLE: Final = ("full", "redacted")
+"""Where ``raw`` is a whole frame, as long as it was."""
 KINDS: Final = (
     "service",
     "message",

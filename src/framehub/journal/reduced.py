@@ -2,13 +2,19 @@
 
 ``head`` keeps the frame up to its payload, ``off`` nothing of it; all other columns stay. Binary frames do
 not say which endpoint they are for, so what reduces their message is remembered until its link is closed.
+
+Where fields are to be left out, payloads are looked into. One that cannot be read, or that nobody knows the
+endpoint of, is left out as a whole: what is meant to be secret is never written for want of knowing better.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+from zlib import crc32
 
-from framehub.journal.record import KIND_NUMBER, NO_ID, PROTOCOLS, RECORDED, Row, place, read_number
-from framehub.mfp.layout import MAP, SET, STREAM
+from framehub.journal import redaction
+from framehub.journal.record import KIND_NUMBER, MODES, NO_ID, PROTOCOLS, RECORDED, Row, place, read_number
+from framehub.mfp.checksum import xor8_number
+from framehub.mfp.layout import CHECKSUM, MAP, SET, STREAM
 
 OTHERS: Final = "*"
 """Stands for every name that has no entry of its own."""
@@ -19,6 +25,7 @@ MOST_OPEN: Final = 1_024
 _FULL: Final = RECORDED.index("full")
 _HEAD: Final = RECORDED.index("head")
 _OFF: Final = RECORDED.index("off")
+_REDACTED: Final = RECORDED.index("redacted")
 _MFP: Final = PROTOCOLS.index("mfp")
 _BINARY: Final = KIND_NUMBER["binary"]
 _MESSAGE: Final = KIND_NUMBER["message"]
@@ -26,6 +33,11 @@ _RESPONSE: Final = KIND_NUMBER["response"]
 _SERVICE: Final = KIND_NUMBER["service"]
 _REFUSED: Final = KIND_NUMBER["refused"]
 _CLOSED: Final = KIND_NUMBER["link_closed"]
+_ASKING: Final = frozenset(KIND_NUMBER[kind] for kind in ("message", "request", "query", "first", "last"))
+_TEXTS: Final = frozenset(KIND_NUMBER[kind] for kind in ("exception", "service_error", "stream_error"))
+"""Kinds whose payload is a text: it may repeat what was sent."""
+_TOLD: Final = frozenset((*_ASKING, *_TEXTS, _RESPONSE, KIND_NUMBER["result"]))
+"""Kinds whose payload somebody made."""
 _LINK, _EXCHANGE = place("link"), place("exchange")
 _KIND, _PROTOCOL, _RECORDED = place("kind").start, place("protocol").start, place("recorded").start
 
@@ -33,11 +45,21 @@ _KIND, _PROTOCOL, _RECORDED = place("kind").start, place("protocol").start, plac
 class Reducer:
     """Decides what is kept of each row."""
 
-    def __init__(self, modes: Mapping[str, str]) -> None:
-        """``modes`` are ``full``, ``head`` or ``off`` by name; a name covers those that go on with a dot."""
-        self._modes = {name: RECORDED.index(mode) for name, mode in modes.items()}
+    def __init__(
+        self, modes: Mapping[str, str] | None = None, redact: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """``modes`` are ``full``, ``head`` or ``off`` by name; a name covers those that go on with a dot.
+
+        ``redact`` are the paths of fields to leave out, by name in the same way.
+
+        Raises:
+            ConfigError: something is no path.
+        """
+        self._modes = {name: MODES.index(mode) for name, mode in (modes or {}).items()}
         self._others = self._modes.get(OTHERS, _FULL)
+        self._paths = {name: list(map(redaction.parse, paths)) for name, paths in (redact or {}).items()}
         self._known: dict[str, int] = {}
+        self._fields: dict[str, list[redaction.Path]] = {}
         self._open: dict[bytes, dict[bytes, int]] = {}  # by link, then exchange, the oldest first
         self._lost: dict[bytes, int] = {}  # links with too many of them
 
@@ -63,19 +85,57 @@ class Reducer:
             return row  # nothing but a head
         else:
             mode = self._others
-        return row if mode == _FULL else _cut(row, mode)
+        if mode == _FULL:
+            return self._redact(row, kind) if self._paths else row
+        return _cut(row, mode)
+
+    def _redact(self, row: Row, kind: int) -> Row:
+        """The row without the fields that are to be left out."""
+        if row.endpoint is None:
+            return _cut(row, _HEAD) if kind in _TOLD or kind == _REFUSED else row
+        paths = self._fields_of(row.endpoint)
+        if not paths or kind not in _TOLD:
+            return row
+        if kind in _TEXTS:
+            return _cut(row, _HEAD)
+        payload_at, size = read_number(row.fixed, "payload_at"), read_number(row.fixed, "payload_bytes")
+        if payload_at < 0:
+            return row
+        assert row.raw is not None
+        payload = row.raw[payload_at : payload_at + size]
+        is_mfp = row.fixed[_PROTOCOL] == _MFP
+        try:
+            if is_mfp:
+                spans = redaction.in_envelope(payload, paths, strict=kind in _ASKING)
+            elif row.coder not in (None, "json"):
+                return _cut(row, _HEAD)
+            else:
+                spans = redaction.in_value(payload, paths, strict=kind in _ASKING)
+        except redaction.NotJson:
+            return _cut(row, _HEAD)
+        if not spans:
+            return row
+        raw = row.raw[:payload_at] + redaction.written_over(payload, spans) + row.raw[payload_at + size :]
+        return _marked(row, _REDACTED, _summed(row.raw, raw) if is_mfp and raw[0] & CHECKSUM else raw)
 
     def _mode(self, name: str) -> int:
         mode = self._known.get(name)
         if mode is None:
-            covering = name
-            while covering and covering not in self._modes:
-                covering = covering.rpartition(".")[0]
+            covering = _covering(name, self._modes)
             mode = self._modes[covering] if covering else self._others
             if len(self._known) >= MOST_NAMES:
                 self._known.clear()
             self._known[name] = mode
         return mode
+
+    def _fields_of(self, name: str) -> list[redaction.Path]:
+        paths = self._fields.get(name)
+        if paths is None:
+            paths = self._paths.get(_covering(name, self._paths), self._paths.get(OTHERS, []))
+            if len(self._fields) >= MOST_NAMES:
+                self._fields.clear()
+            self._fields[name] = paths
+        return paths
 
     def _remember(self, fixed: bytes, head: int, mode: int) -> None:
         if head & MAP not in (SET, STREAM) or fixed[_EXCHANGE] == NO_ID:
@@ -105,4 +165,23 @@ def _cut(row: Row, mode: int) -> Row:
         mode = _HEAD
     else:
         kept, mode = None, _OFF
-    return row._replace(fixed=fixed[:_RECORDED] + bytes((mode,)) + fixed[_RECORDED + 1 :], raw=kept)
+    return _marked(row, mode, kept)
+
+
+def _marked(row: Row, mode: int, raw: bytes | None) -> Row:
+    fixed = row.fixed
+    return row._replace(fixed=fixed[:_RECORDED] + bytes((mode,)) + fixed[_RECORDED + 1 :], raw=raw)
+
+
+def _covering(name: str, known: Mapping[str, object]) -> str:
+    """The entry that this name falls under: its own, or that of what stands before a dot; or nothing."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _summed(before: bytes, after: bytes) -> bytes:
+    """The frame with a checksum of what is in it now, of the kind that it had."""
+    if crc32(before[:-4]).to_bytes(4, "big") == before[-4:]:
+        return after[:-4] + crc32(after[:-4]).to_bytes(4, "big")
+    return after[:-1] + bytes((xor8_number(after[:-1]),))

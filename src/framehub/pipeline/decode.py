@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from framehub.journal.record import DIRECTIONS, KINDS, PROTOCOLS, RECORDED
+from framehub.journal.record import DIRECTIONS, KINDS, PROTOCOLS, RECORDED, WHOLE
 from framehub.pipeline import decode_hub, decode_mfp, decode_rpc
 from framehub.pipeline.decoded import NONE, UNLAWFUL, VERDICTS, WRONG_SUM, Decoded
 from framehub.pipeline.spans import Flags, Numbers, Spans, numbers, present
@@ -52,7 +52,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
     "kind": KINDS,
     "recorded": RECORDED,
 }
-_FULL: Final = RECORDED.index("full")
+_WHOLE: Final = np.array([how in WHOLE for how in RECORDED])
 
 
 class Columns:
@@ -85,7 +85,7 @@ def decode(columns: Columns) -> Iterator[Group]:
     """Decode every row whose bytes were recorded whole, but those that were not taken and links' own."""
     batch = columns.batch
     raw = Spans.of(batch.column("raw"))
-    looked_at = ~_SKIPPED[columns["kind"]] & (columns["recorded"] == _FULL)
+    looked_at = ~_SKIPPED[columns["kind"]] & _WHOLE[columns["recorded"]]
     if batch.column("refused").null_count < batch.num_rows:
         looked_at &= ~present(batch.column("refused"))
     for number, protocol in enumerate(PROTOCOLS):

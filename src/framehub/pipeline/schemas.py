@@ -107,7 +107,7 @@ FRAMES: Final = StructType(
         _column("refused", _STRING, "why the gateway refused it"),
         _EXCHANGE,
         _PARENT,
-        _column("recorded", _STRING, "what the journal holds of it: full, head or off"),
+        _column("recorded", _STRING, "what the journal holds of it: full, head, off or redacted"),
     ]
 )
 """One row per frame; the frame's bytes stay in the journal."""

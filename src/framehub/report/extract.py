@@ -20,6 +20,7 @@ from framehub.codes import BinaryKind
 from framehub.errors import PipelineError
 from framehub.journal.carried import HEAD_BYTES, data_end, sum_of_opening
 from framehub.journal.reader import OnDamage, nodes, read_part, snapshot
+from framehub.journal.record import WHOLE
 from framehub.report.outfiles import OutDirectory, OutFile
 
 _COLUMNS: Final = [
@@ -208,7 +209,8 @@ class _Pass:
     def _read(self, batch: pa.RecordBatch) -> None:
         frames = pc.is_in(batch.column("seq"), pa.array(list(self._in_frames), pa.int64()))
         streams = pc.is_in(batch.column("exchange"), pa.array(list(self._streams), pa.binary()))
-        recorded = pc.and_(pc.equal(batch.column("recorded"), "full"), pc.is_valid(batch.column("raw")))
+        whole = pc.is_in(batch.column("recorded"), pa.array(WHOLE))
+        recorded = pc.and_(whole, pc.is_valid(batch.column("raw")))
         for frame in batch.filter(pc.and_(recorded, pc.or_(frames, streams))).to_pylist():
             for row, out in self._in_frames.get(frame["seq"], ()):
                 self._write(out, _file_in(frame, row))

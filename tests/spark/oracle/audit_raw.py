@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from framehub.journal.record import WHOLE
 from tests.spark.oracle import hub_bytes, mfp_bytes, rpc_bytes
 from tests.spark.oracle.breach import Breach
 from tests.spark.oracle.reading import Journal, Row, is_link_row, is_taken
@@ -38,7 +39,7 @@ def gaps(journal: Journal) -> Iterator[Breach]:
 def rows(journal: Journal) -> Iterator[Breach]:
     """Rows whose bytes are no frame, or say something else than their columns."""
     for row in journal.rows:
-        if is_link_row(row) or not is_taken(row) or row["recorded"] != "full" or row["raw"] is None:
+        if is_link_row(row) or not is_taken(row) or row["recorded"] not in WHOLE or row["raw"] is None:
             continue
         try:
             said = decode(row)

@@ -3,6 +3,7 @@
 from hashlib import sha256
 from typing import Any
 
+from framehub.journal.record import WHOLE
 from tests.spark.oracle import mfp_bytes, rpc_bytes
 from tests.spark.oracle.exchanges import ABORT, is_last_binary, is_service, opening_of
 from tests.spark.oracle.messages import envelope_of, is_message, named, payload
@@ -31,7 +32,7 @@ def files(journal: Journal) -> list[File]:
 
 def attached(row: Row) -> list[File]:
     """Files in the frame itself."""
-    if not is_taken(row) or row["recorded"] != "full" or row["raw"] is None:
+    if not is_taken(row) or row["recorded"] not in WHOLE or row["raw"] is None:
         return []
     if row["protocol"] == "mfp" and row["kind"] in ("message", "request", "response"):
         frame = decoded(row)
@@ -113,7 +114,7 @@ def is_of(row: Row, what: int) -> bool:
 
 def decoded(row: Row) -> dict[str, Any] | None:
     """The frame, if its bytes were recorded and are one."""
-    if row["recorded"] != "full" or row["raw"] is None:
+    if row["recorded"] not in WHOLE or row["raw"] is None:
         return None
     try:
         return mfp_bytes.decode(row["raw"])

@@ -4,6 +4,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+from framehub.journal.record import WHOLE
 from tests.spark.oracle import jsontext, mfp_bytes, rpc_bytes
 from tests.spark.oracle.reading import Journal, Row, day, digits, is_taken, moment
 
@@ -62,7 +63,7 @@ def is_message(row: Row) -> bool:
 
 def payload(row: Row) -> bytes | None:
     """The payload's bytes; None unless all of it was recorded."""
-    if row["recorded"] != "full" or row["raw"] is None or row["payload_at"] is None:
+    if row["recorded"] not in WHOLE or row["raw"] is None or row["payload_at"] is None:
         return None
     raw: bytes = row["raw"]
     begins, ends = row["payload_at"], row["payload_at"] + row["payload_bytes"]

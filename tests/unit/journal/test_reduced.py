@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from framehub.codes import BinaryKind, Service
+from framehub.codes import BinaryKind, HubState, Service
+from framehub.hub.headers import HubFrame
 from framehub.journal import record, reduced
 from framehub.journal.hub_rows import HubRows
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
@@ -12,6 +13,7 @@ from framehub.journal.record import Row
 from framehub.journal.reduced import Reducer
 from framehub.journal.rpc_rows import RpcRows, split
 from framehub.mfp import codec
+from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame
 
 ROWS = LinkRows(b"linklink", 9)
@@ -125,9 +127,6 @@ def test_functions_and_services_are_reduced_by_their_names() -> None:
 
 
 def _hub_frame() -> Any:
-    from framehub.codes import HubState
-    from framehub.hub.headers import HubFrame
-
     return HubFrame(stream=1, state=HubState.MESSAGE, parameter=0, body=SECRET)
 
 
@@ -135,3 +134,90 @@ def test_links_that_come_and_go_stay_as_they_are() -> None:
     reducer = Reducer({"*": "off"})
     made = ROWS.opened(AT)
     assert reducer.reduce(made) is made
+
+
+# --- fields ------------------------------------------------------------------------------------------------
+
+LOGIN = b'{"endpoint":"login","data":{"user":"anna","password":"secret"}}'
+REDACT = {"login": ["password"], "login.open": [], "square": ["x"], "quotes": ["key"]}
+
+
+@pytest.mark.parametrize("algorithm", ["crc32", "xor8", None])
+def test_fields_are_replaced_and_the_frame_stays_lawful(algorithm: Any) -> None:
+    checksums = Checksums("flag" if algorithm else "off", algorithm or "crc32")
+    frame = RequestFrame(id=7, payload=LOGIN, files=((1, b"a file"),), checksum=algorithm is not None)
+    raw = codec.encode(frame, checksums)
+    made = ROWS.frame(AT, IN, frame, raw, EXCHANGE, endpoint="login")
+    found = told(Reducer({}, REDACT), made)
+    assert found["recorded"] == "redacted"
+    assert (found["bytes"], len(found["raw"])) == (len(raw), len(raw))
+    after = codec.decode(found["raw"], checksums)
+    assert isinstance(after, RequestFrame)
+    assert after.payload == LOGIN.replace(b'"secret"', b'"***"   ')
+    assert after.files == frame.files
+    before = told(Reducer({}), made)
+    changed = {name for name, value in found.items() if value != before[name]}
+    assert changed == {"raw", "recorded"}
+
+
+def test_what_has_no_such_field_is_recorded_as_it_is() -> None:
+    reducer = Reducer({}, REDACT)
+    plain = RequestFrame(id=7, payload=b'{"endpoint":"login","data":{"user":"anna"}}')
+    assert told(reducer, row(plain, "login"))["recorded"] == "full"
+    secret = RequestFrame(id=7, payload=LOGIN)
+    for other in ("chat", "login.open.wide"):
+        assert told(reducer, row(secret, other))["recorded"] == "full"
+    assert told(reducer, row(secret, "login.too"))["recorded"] == "redacted"
+    assert told(Reducer({}, {"*": ["password"]}), row(secret, "chat"))["recorded"] == "redacted"
+    assert told(reducer, row(RequestFrame(id=7), "login"))["recorded"] == "full"
+    assert told(reducer, row(CHUNK))["recorded"] == "full"
+    assert told(reducer, row(ServiceFrame(id=1, code=Service.ACK, ref=2)))["recorded"] == "full"
+
+
+def test_who_keeps_less_keeps_no_fields_either() -> None:
+    assert told(Reducer({"login": "head"}, REDACT), row(REQUEST, "login"))["recorded"] == "head"
+
+
+def test_what_cannot_be_looked_into_is_left_out() -> None:
+    """J9: what is meant to be secret is never written for want of knowing better."""
+    reducer = Reducer({}, REDACT)
+    for made in (
+        row(RequestFrame(id=7, payload=b'{"endpoint":"login","data":"secret'), "login"),
+        row(RequestFrame(id=7, payload=b"secret")),  # no envelope, so of nobody knows which endpoint
+        ROWS.refused(AT, SECRET, "why"),
+        function_row([b"QUERY", b"id", b"\xa6secret", b"square"], coder="msgpack"),
+        function_row([b"QUERY", b"id", b'["secret"]', b"square"]),
+        function_row([b"RESPONSE_EXCEPTION", b"id", b"ValueError: secret"]),
+        function_row([b"RESPONSE_RESULT", b"id", b'"secret"'], function=None),
+        HubRows(b"linklink", version=2).frame(AT, IN, _hub_frame(), b"h" * 8 + SECRET, endpoint="quotes"),
+    ):
+        found = told(reducer, made)
+        assert found["recorded"] != "full"
+        assert SECRET not in (found["raw"] or b"")
+
+
+def test_arguments_and_results_in_json_are_looked_into() -> None:
+    reducer = Reducer({}, REDACT)
+    found = told(reducer, function_row([b"QUERY", b"id", b'{"x": "secret", "y": 2}', b"square"]))
+    assert found["recorded"] == "redacted"
+    assert split(found["raw"])[3] == b'{"x": "***"   , "y": 2}'
+    result = function_row([b"RESPONSE_RESULT", b"id", b"144"])
+    assert told(reducer, result)["recorded"] == "full"
+    body = b'{"key":1234}'
+    rows = HubRows(b"linklink", version=2)
+    frame = HubFrame(5, HubState.FIRST, 1, body, 7)
+    made = rows.frame(AT, IN, frame, b"h" * 8 + body, endpoint="quotes.ticks")
+    assert told(reducer, made)["raw"] == b'hhhhhhhh{"key":0   }'
+
+
+def test_names_with_fields_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduced, "MOST_NAMES", 2)
+    reducer = Reducer({}, REDACT)
+    for name in ("login", "b", "c", "login"):
+        found = told(reducer, row(RequestFrame(id=7, payload=LOGIN), name))
+        assert found["recorded"] == ("redacted" if name == "login" else "full")
+    assert len(reducer._fields) <= 2
+
+
+def function_row(parts: list[bytes], *, function: str | None = "square", coder: str = "json") -> Row:
+    return RpcRows().row(AT, IN, b"me", parts, link=b"linklink", function=function, coder=coder)

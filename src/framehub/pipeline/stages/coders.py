@@ -11,13 +11,15 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from framehub.journal.record import WHOLE
+
 _FILE: Final = "struct<key:bigint,name:string,type:string,bytes:bigint>"
 
 
 def payload() -> Column:
     """The payload's bytes; null unless all of it was recorded."""
     end = F.col("payload_at").cast("bigint") + F.col("payload_bytes")
-    whole = (F.col("recorded") == "full") & (F.octet_length("raw") >= end)
+    whole = F.col("recorded").isin(*WHOLE) & (F.octet_length("raw") >= end)
     return F.when(whole, F.substring("raw", F.col("payload_at") + 1, F.col("payload_bytes")))
 
 

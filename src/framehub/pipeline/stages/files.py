@@ -10,6 +10,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from framehub.journal.record import WHOLE
 from framehub.pipeline.schemas import FILES
 from framehub.pipeline.stages import calls, coders, messages
 from framehub.pipeline.stages.columns import as_table
@@ -41,7 +42,7 @@ def _in_blocks(rows: DataFrame) -> DataFrame:
     """Attached to an argument or a result, as clients see them: the coder ``envelope``."""
     kind, incoming = F.col("kind"), F.col("direction") == "in"
     at_client = ((kind == "query") & incoming) | ((kind == "result") & ~incoming)
-    block = (F.col("coder") == "envelope") & (F.col("recorded") == "full")
+    block = (F.col("coder") == "envelope") & F.col("recorded").isin(*WHOLE)
     return _attached(
         calls.opened(rows.where((F.col("protocol") == "rpc") & at_client & block)),
         table=F.col("payload_at") + 8 + F.col("_size"),

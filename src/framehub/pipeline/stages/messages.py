@@ -10,6 +10,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from framehub.journal.record import WHOLE
 from framehub.pipeline.schemas import MESSAGES
 from framehub.pipeline.stages import coders
 from framehub.pipeline.stages.bodies import bodies
@@ -94,7 +95,7 @@ def has_table(entry_bytes: int) -> Column:
     """Whether a frame was recorded whole, and has room for a map or set of ``files`` entries."""
     entries = F.coalesce("files", F.lit(0)).cast("bigint")
     room = table_at() + entries * entry_bytes <= F.octet_length("raw")
-    return (F.col("recorded") == "full") & (entries > 0) & room
+    return F.col("recorded").isin(*WHOLE) & (entries > 0) & room
 
 
 def _places() -> Column:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from framehub.codes import BinaryKind, Service
+from framehub.journal.record import WHOLE
 from framehub.pipeline.schemas import FILES
 from framehub.pipeline.stages import coders, messages
 from framehub.pipeline.stages.columns import as_table
@@ -155,5 +156,5 @@ def _frames(mfp: DataFrame) -> DataFrame:
         F.when(streams, "streamed").otherwise("announced").alias("how"),
         "head",
         "bytes",
-        F.when(F.col("recorded") == "full", F.col("raw")).alias("raw"),
+        F.when(F.col("recorded").isin(*WHOLE), F.col("raw")).alias("raw"),
     )

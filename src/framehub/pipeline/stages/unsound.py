@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from framehub.journal.record import WHOLE
 from framehub.pipeline.decode import NOT_FRAMES
 from framehub.pipeline.findings import COLUMNS, findings
 from framehub.pipeline.findings import RULES as BYTES_RULES
@@ -27,7 +28,7 @@ _SENTENCES: Final = {rule.name: rule.sentence for rule in RULES if rule.name in 
 
 def unsound(rows: DataFrame) -> DataFrame:
     """The violations of the rules about recorded bytes among these rows."""
-    looked_at = (F.col("recorded") == "full") & F.col("refused").isNull() & ~F.col("kind").isin(*NOT_FRAMES)
+    looked_at = F.col("recorded").isin(*WHOLE) & F.col("refused").isNull() & ~F.col("kind").isin(*NOT_FRAMES)
     return as_violations(rows.where(looked_at).select(*COLUMNS).mapInArrow(_found, _FINDINGS))
 
 
