@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub pipeline-kills cluster client console screenshots docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-remote pipeline-kills cluster client console screenshots docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -51,6 +51,9 @@ chaos: setup-dev ## kill -9 of workers, the proxy and clients, 100 of each; ARGS
 
 chaos-hub: setup-dev ## kill -9 of the hub, services and clients, 100 of each; ARGS="--kills 10 hub mixed"
 	@$(bin)/python -m tests.chaos.hub $(ARGS)
+
+chaos-remote: setup-dev ## a DataFrame calls a function while tasks, an executor, the proxy and a worker die
+	@$(bin)/python -m tests.chaos.remote $(ARGS)
 
 pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARGS="--kills 30 --seed 2"
 	@$(bin)/python -m tests.chaos.pipeline $(ARGS)

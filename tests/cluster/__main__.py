@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,8 +54,11 @@ def run(root: Path, out: str, options: list[str], env: dict[str, str]) -> None:
 
 
 @contextmanager
-def cluster(root: Path) -> Iterator[str]:
-    """The address of a master with two workers of one core each."""
+def cluster(root: Path, hosts: Sequence[str] = ("127.0.0.1", "127.0.0.1")) -> Iterator[str]:
+    """The address of a master with two workers of one core each.
+
+    To Spark, ``hosts`` that differ are two machines: it starts no second copy of a task where one runs.
+    """
     found = java.find()
     env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOG_DIR": str(root)}
     if found.home is not None:
@@ -63,20 +66,21 @@ def cluster(root: Path) -> Iterator[str]:
     program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(name: str, *command: str) -> Path:
+    def start(name: str, host: str, *command: str) -> Path:
         log = root / f"{name}.log"
         with log.open("wb") as file:
-            whole = [program, f"org.apache.spark.deploy.{command[0]}", "--host", "127.0.0.1", *command[1:]]
-            started.append(subprocess.Popen(whole, env=env, stdout=file, stderr=file))
+            whole = [program, f"org.apache.spark.deploy.{command[0]}", "--host", host, *command[1:]]
+            own = {**env, "SPARK_LOCAL_IP": host}
+            started.append(subprocess.Popen(whole, env=own, stdout=file, stderr=file))
         return log
 
     try:
-        log = start("master", "master.Master", "--port", "0", "--webui-port", "0")
+        log = start("master", "127.0.0.1", "master.Master", "--port", "0", "--webui-port", "0")
         master = wait_for(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
-        for number in (1, 2):
+        for number, host in enumerate(hosts, 1):
             work = root / f"work-{number}"
             log = start(
-                f"worker-{number}", "worker.Worker", "--port", "0", "--webui-port", "0",
+                f"worker-{number}", host, "worker.Worker", "--port", "0", "--webui-port", "0",
                 "--cores", "1", "--memory", "1200m", "--work-dir", str(work), master,
             )  # fmt: skip
             wait_for(log, r"(Successfully registered with master)")

@@ -151,6 +151,8 @@ class RemoteFunction:
     def end(self) -> None:
         """Stop what is still running for it, and have the proxy forget the results that it keeps.
 
+        Columns that were made before cannot be worked out any more; new ones can.
+
         Raises:
             ConnectFailed: the proxy is not there.
         """
@@ -159,6 +161,7 @@ class RemoteFunction:
         ) as calls:
             calls.reach(_REACH)
             calls.tell(words.CANCEL, head(self._key, self._options["limit"]))
+        self._key = secrets.token_bytes(KEY_BYTES)
 
     def __repr__(self) -> str:
         return f"remote({self.name!r}, {self.address!r}) -> {self.type.simpleString()}"

@@ -107,7 +107,13 @@ class Asking:
             return self._malformed_client(client, parts, now, reason)
         whose: Client | None = client
         if is_grouped(id_):
-            whose = self.groups.meet(id_, lambda identity: wids(self._key, identity))
+            whose = group = self.groups.meet(id_, lambda identity: wids(self._key, identity))
+            if group is not None and group.ended_until > now:
+                self.counts["of groups that were ended"] += 1
+                self.to_clients.append(
+                    (client.identity, [words.RESPONSE_EXCEPTION, id_, texts.GROUP_ENDED], None)
+                )
+                return texts.GROUP_ENDED.decode()
         busy = self._busy(whose, function, len(argument), now)
         if whose is None or busy is not None:
             busy = busy or texts.BUSY_GROUPS
@@ -227,7 +233,7 @@ class Asking:
         return job
 
     def _ended(self, id_: bytes, now: float) -> None:
-        """Nobody will ask anything of this group again."""
+        """Nobody is to ask anything of this group again."""
         group = self.groups.find(id_)
         if group is None:
             self.counts["cancels of nothing"] += 1
@@ -236,6 +242,7 @@ class Asking:
             if job.state < DONE and not job.cancelled:
                 self.placing.cancel(job, now)
         self.keeping.end(group)
+        group.ended_until = now + self.settings.group_seconds
 
     def _malformed_client(self, client: Client, parts: Parts, now: float, reason: str = "") -> str:
         reason = reason or fault(Way.CLIENT_TO_PROXY, parts) or "malformed"
@@ -278,4 +285,4 @@ class Asking:
         ]
         for identity in gone:
             del self.clients[identity]
-        self.groups.forget()
+        self.groups.forget(now)

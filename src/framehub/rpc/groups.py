@@ -6,6 +6,7 @@ same id: it is run once, and whoever asks gets the answer.
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 from framehub.rpc.jobs import Client
@@ -39,12 +40,14 @@ def is_head(id_: bytes) -> bool:
 class Group(Client):
     """One group: to whoever takes turns it is one client, however many ask for it."""
 
-    __slots__ = ("_all", "limit", "open", "running")
+    __slots__ = ("_all", "ended_until", "limit", "open", "running")
 
     def __init__(self, identity: bytes, wid: Callable[[bytes], bytes], groups: "Groups") -> None:
         super().__init__(identity, wid)
         self.limit = MOST
         """Queries that may run at a time."""
+        self.ended_until = 0.0
+        """Until when it is known to be at its end: what is asked then is refused."""
         self.open = 0
         """Queries that are not answered yet."""
         self.running = 0
@@ -97,7 +100,7 @@ class Groups:
         group = self.by_identity.get(identity)
         if group is None:
             if len(self.by_identity) >= self._most:
-                self.forget()
+                self.forget(inf)
                 if len(self.by_identity) >= self._most:
                     return None
             group = self.by_identity[identity] = Group(identity, wids(identity), self)
@@ -105,7 +108,12 @@ class Groups:
         group.limit = min(told, self._most_running)
         return group
 
-    def forget(self) -> None:
-        """Forget groups of which nothing is known any more."""
-        for identity in [identity for identity, group in self.by_identity.items() if not group.jobs]:
+    def forget(self, now: float) -> None:
+        """Forget groups of which nothing is known any more; of those that were ended, that for a while."""
+        gone = [
+            identity
+            for identity, group in self.by_identity.items()
+            if not group.jobs and group.ended_until <= now
+        ]
+        for identity in gone:
             del self.by_identity[identity]

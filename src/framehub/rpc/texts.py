@@ -21,6 +21,7 @@ BUSY_TEXTS: Final = frozenset((BUSY_QUEUE, BUSY_BYTES, BUSY_WAIT, BUSY_STOPPING,
 """What a proxy says to queries that it does not take."""
 ID_REUSED: Final = b"id reused: another query of this client had the same id"
 CANCELLED: Final = b"cancelled"
+GROUP_ENDED: Final = b"cancelled: its group was ended"
 NO_WORKER: Final = b"no worker: its worker died and no other offers the function"
 UNKNOWN_OUTCOME: Final = b"outcome unknown: its worker died after it had begun, and it may not be run twice"
 UNKNOWN_ANSWER: Final = (

@@ -237,6 +237,20 @@ def test_the_end_of_a_group_is_the_end_of_all_of_it() -> None:
     assert board.proxy.counts["cancels of nothing"] == 1
 
 
+def test_what_is_asked_of_an_ended_group_is_refused_for_a_while() -> None:
+    """[RPC-3.5.8]"""
+    board = Grouped()
+    board.ask(b"c", gid(1))
+    board.answers(gid(1))
+    board.client(b"c", b"CANCEL", gid(1)[:44])
+    assert board.client(b"c", b"QUERY", gid(1), b"a", b"f") == texts.GROUP_ENDED.decode()
+    board.wait(599.0)
+    assert board.client(b"d", b"QUERY", gid(2), b"a", b"f") == texts.GROUP_ENDED.decode()
+    board.wait(620.0)
+    board.hire(b"w")
+    board.ask(b"c", gid(1))
+
+
 def test_groups_take_turns_with_clients() -> None:
     """[RPC-3.5.6] However many clients ask for it, a group is one of those who take turns."""
     board = Grouped(workers=(), age=0.0)
@@ -346,7 +360,7 @@ def test_groups_have_a_bound_and_those_with_nothing_make_room() -> None:
     board.ask(b"c", gid(1))
     assert board.client(b"c", b"QUERY", gid(1, TWO), b"a", b"f") == texts.BUSY_GROUPS.decode()
     board.answers(gid(1))
-    board.client(b"c", b"CANCEL", gid(1)[:44])
+    board.client(b"c", b"CANCEL", gid(1)[:44])  # that it ended is forgotten for another's sake
     assert isinstance(board.client(b"c", b"QUERY", gid(1, TWO), b"a", b"f"), Job)
 
 

@@ -1,0 +1,73 @@
+"""The job of this chaos: a driver whose tasks call a function, fail, are slow and are run twice."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark import TaskContext
+
+PARTITIONS = 8
+FAILING = (1, 4)
+"""One task of each fails after most of its rows."""
+SLOW = PARTITIONS - 1
+"""Its first task is slow, so that Spark starts a second one beside it."""
+SECONDS = 4.0
+
+
+def disturb(folder: str, last: int) -> Any:
+    """What follows the calls in each task: fails once, or dawdles."""
+
+    def after(batches: Iterator[Any]) -> Iterator[Any]:
+        context = TaskContext.get()
+        assert context is not None
+        partition, attempt = context.partitionId(), context.attemptNumber()
+        with Path(folder, "attempts").open("a") as file:
+            file.write(f"{partition} {attempt}\n")
+        for number, batch in enumerate(batches):
+            if attempt == 0 and partition == SLOW:
+                time.sleep(SECONDS)
+            failed = Path(folder, f"failed-{partition}")
+            if partition in FAILING and number == last and not failed.exists():
+                failed.touch()
+                with Path(folder, "deaths").open("a") as file:
+                    file.write(f"task {time.time_ns()}\n")
+                raise RuntimeError("this task was to fail")
+            yield batch
+
+    return after
+
+
+def main() -> None:
+    master, folder, address, rows = *sys.argv[1:4], int(sys.argv[4])
+    from framehub.pipeline import remote, session
+
+    batch = max(50, rows // PARTITIONS // 8)
+    spark = session(
+        master,
+        "remote chaos",
+        log=Path(folder, "spark.log"),
+        conf={
+            "spark.driver.memory": "1g",
+            "spark.driver.host": "127.0.0.1",
+            "spark.executor.memory": "900m",
+            "spark.task.maxFailures": "8",
+            "spark.speculation": "true",
+            "spark.speculation.interval": "200ms",
+            "spark.speculation.multiplier": "1.2",
+            "spark.speculation.quantile": "0.3",
+            "spark.speculation.minTaskRuntime": "500ms",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": str(batch),
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+        },
+    )
+    salted = remote("salted", address, window=64)
+    called = spark.range(0, rows, numPartitions=PARTITIONS).select("id", salted("id").alias("salted"))
+    called.mapInArrow(disturb(folder, 5), called.schema).write.parquet(str(Path(folder, "out")))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
