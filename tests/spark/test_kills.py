@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from framehub.journal.generate import generate
 from framehub.pipeline.run import run
-from tests.chaos.pipeline.kills import kill_an_executor, kill_drivers, paths_below, problems
+from tests.chaos.pipeline.kills import kill_an_executor, kill_drivers, problems
 from tests.cluster.same import rows_of, without_us
 
 pytestmark = pytest.mark.spark
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.spark
 def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("kills")
     generate(root / "journal", frames=4000, seed=3, segment_bytes=500_000, faults="all")
-    run(root / "journal", root / "quiet", spark=spark)
+    run(root / "journal", root / "quiet", spark=spark, step_rows=1800)
     return root
 
 
 def test_a_driver_is_killed(place: Path) -> None:
     out = place / "driver"
-    paths, dice = len(paths_below(place / "quiet")), random.Random(5)
-    killed = kill_drivers(place / "journal", out, kills=2, step_rows=1800, dice=dice, paths=paths)
+    dice, quiet = random.Random(5), place / "quiet"
+    killed = kill_drivers(place / "journal", out, kills=2, step_rows=1800, dice=dice, quiet=quiet)
     assert killed.kills == 2
     assert not list(problems(out))
     assert rows_of(out / "current") == rows_of(place / "quiet" / "current")

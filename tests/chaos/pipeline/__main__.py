@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from framehub.journal.generate import generate
-from tests.chaos.pipeline.kills import finish, kill_an_executor, kill_drivers, paths_below, problems, start
+from tests.chaos.pipeline.kills import finish, kill_an_executor, kill_drivers, problems, start
 from tests.cluster.same import rows_of, without_us
 
 EXECUTORS = 3
@@ -39,9 +39,13 @@ def main() -> int:
             )
             return same and not wrong
 
-        paths = len(paths_below(root / "quiet"))
         killed = kill_drivers(
-            journal, root / "killed", kills=asked.kills, step_rows=asked.step_rows, dice=dice, paths=paths
+            journal,
+            root / "killed",
+            kills=asked.kills,
+            step_rows=asked.step_rows,
+            dice=dice,
+            quiet=root / "quiet",
         )
         told = f"{killed.kills} kills of the driver, after {killed.after} sets of tables"
         failed |= not judge(root / "killed", told)

@@ -53,26 +53,27 @@ def start(
 
 
 def kill_drivers(
-    journal: Path, out: Path, *, kills: int, step_rows: int, dice: random.Random, paths: int
+    journal: Path, out: Path, *, kills: int, step_rows: int, dice: random.Random, quiet: Path
 ) -> Killed:
     """Kill the driver so often, each time at a random point of its work, then let a run come to its end.
 
-    A point is a number of paths that have come up under ``out`` during a run: it is in the same place of the
-    work however busy the machine is. ``paths`` is about how many a whole run makes.
+    A point is a set of tables that was made, and a number of paths that have come up under ``out`` since: it
+    is in the same place of the work however busy the machine is. ``quiet`` are the tables of a whole run.
     """
     killed = Killed()
+    steps, paths = commits(quiet), len(paths_below(quiet))
     while killed.kills < kills:
-        point = dice.randint(1, paths)
+        step, point = dice.randrange(steps), dice.randint(1, paths)
+        if commits(out) > step:
+            shutil.rmtree(out)
         process = start(journal, out, step_rows)
-        seen = _watch(process, out, point)
+        _watch(process, out, step, point)
         if process.poll() is None:
             _kill(process, dice.choice(VICTIMS))
             killed.kills += 1
             killed.after.append(commits(out))
-        else:  # what was left to do makes fewer paths than that
+        else:  # it was quicker than we look
             finish(process)
-            paths = max(paths // 2, seen)
-            shutil.rmtree(out)
         for problem in problems(out):
             raise AssertionError(f"after {killed.kills} kills: {problem}")
     finish(start(journal, out, step_rows))
@@ -84,14 +85,19 @@ def paths_below(place: Path) -> set[str]:
     return {f"{folder}/{name}" for folder, *names in os.walk(place) for name in chain(*names)}
 
 
-def _watch(process: subprocess.Popen[str], out: Path, point: int) -> int:
-    """Until so many paths have come up, or the run has ended; how many have."""
-    before = paths_below(out)
+def _watch(process: subprocess.Popen[str], out: Path, step: int, point: int) -> None:
+    """Until so many paths have come up in a step, or the next step has begun, or the run has ended."""
     seen: set[str] = set()
-    while len(seen) < point and process.poll() is None:
-        seen |= paths_below(out) - before
+    before: set[str] | None = None
+    while process.poll() is None and len(seen) < point:
+        done = commits(out)
+        if done > step:
+            return
+        if done == step:
+            now = paths_below(out)
+            before = now if before is None else before
+            seen |= now - before
         time.sleep(0.01)
-    return len(seen)
 
 
 def kill_an_executor(
