@@ -57,3 +57,8 @@ def test_every_public_name_is_there() -> None:
     names = getattr(framehub, "__all__", [])
     assert [name for name in names if not hasattr(framehub, name)] == []
     assert len(set(names)) == len(names)
+
+
+def test_a_gateway_loads_what_its_console_needs_only_when_somebody_looks() -> None:
+    code = "import sys, framehub.gateway.gateway; assert not {'pyarrow.compute', 'pandas'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -178,6 +178,7 @@ def test_the_playground_calls_services_and_shows_errors(page: Page, site: Site) 
     page.keyboard.press("Control+Enter")
     expect(page.locator(".answer pre")).to_contain_text('"cents": 95')
     expect(page.locator(".lane b")).to_have_text(["client", "gateway", "service"])
+    expect(page.locator(".parts tr").last).to_contain_text("quotes.history")
     called(page, site, "quotes.watch")
     page.locator("form.call input").first.fill("unicorn")
     page.get_by_role("button", name="Call").click()
@@ -248,7 +249,8 @@ def test_a_lost_gateway_is_shown_and_found_again(page: Page, tmp_path: Path, pro
 
 def test_tokens_wrong_and_right(page: Page, tmp_path: Path, problems: Problems) -> None:
     token = add(tmp_path / "admins", user=1, name="me")[0]
-    with gateway(tmp_path, "--admin-tokens", "admins") as site:
+    with gateway(tmp_path, "--admin", "0.0.0.0:0", "--admin-tokens", "admins") as found:
+        site = found._replace(admin=found.admin.replace("0.0.0.0", "127.0.0.1"))  # any name it is reached by
         page.goto(site.admin)
         expect(page.get_by_text("This admin port asks for a token.")).to_be_visible()
         page.get_by_label("admin token").fill("wrong")

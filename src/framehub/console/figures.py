@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from framehub.console import outcomes
 
@@ -31,7 +30,9 @@ _COLUMNS: Final = (
     *("mono_ns", "time_ns", "protocol", "direction", "kind", "endpoint", "service", "function"),
     *("code", "ref", "error", "exchange", "parent"),
 )
-_KINDS: Final = pa.array(sorted({kind for kinds in outcomes.KINDS.values() for kind in kinds}))
+COLUMNS: Final = (*_COLUMNS, "bytes", "refused")
+"""What ``take`` looks at."""
+_KINDS: Final = sorted({kind for kinds in outcomes.KINDS.values() for kind in kinds})
 
 
 class Spread:
@@ -115,20 +116,21 @@ class Figures:
         self._spread = Spread()
         self._ticks = 0
 
-    def take(self, batch: pa.RecordBatch, most: int) -> int:
-        """Count all rows, and follow the calls in the first ``most`` that matter; how many that were."""
+    def take(self, batch: pa.RecordBatch, most: int) -> None:
+        """Count all rows, and follow the calls in the first ``most`` that matter."""
+        import pyarrow.compute as pc  # it loads much: a gateway that nobody looks at does without
+
         self._now["frames"] += batch.num_rows
         self._now["bytes"] += pc.sum(batch.column("bytes")).as_py() or 0
         self._now["refused"] += batch.num_rows - batch.column("refused").null_count
         matters = pc.and_(
-            pc.is_valid(batch.column("exchange")), pc.is_in(batch.column("kind"), value_set=_KINDS)
+            pc.is_valid(batch.column("exchange")), pc.is_in(batch.column("kind"), value_set=pa.array(_KINDS))
         )
         rows = batch.select(_COLUMNS).filter(matters)
         self.skipped += max(0, rows.num_rows - most)
         columns = {name: rows.column(name).slice(0, most).to_pylist() for name in _COLUMNS}
         for values in zip(*columns.values(), strict=True):
             self._row(dict(zip(_COLUMNS, values, strict=True)))
-        return len(columns["kind"])
 
     def tick(self, second: int, **more: Any) -> dict[str, Any]:
         """A second is over: what it had."""

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from framehub.codes import HubCommand, HubError, Service
 from framehub.console import outcomes
@@ -18,7 +17,7 @@ PREVIEW: Final = 160
 _TO_WORKER: Final = frozenset(KIND_OF[type_] for type_ in FIELDS[Way.PROXY_TO_WORKER])
 _TO_CLIENT: Final = frozenset(KIND_OF[type_] for type_ in FIELDS[Way.PROXY_TO_CLIENT])
 _FROM_CLIENT: Final = frozenset(KIND_OF[type_] for type_ in FIELDS[Way.CLIENT_TO_PROXY])
-_FAULTS: Final = pa.array(["refused", "exception", "unknown_function", "stream_error", "service_error"])
+_FAULTS: Final = ("refused", "exception", "unknown_function", "stream_error", "service_error")
 
 
 class Filter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +53,8 @@ def _digits(name: str, text: str) -> bytes:
 
 def chosen(batch: pa.RecordBatch, wanted: Filter) -> pa.RecordBatch:
     """The rows that fit."""
+    import pyarrow.compute as pc  # it loads much: a gateway that nobody looks at does without
+
     masks: list[pa.Array] = []
     for column, values in (
         ("protocol", wanted.protocols),
@@ -80,10 +81,12 @@ def chosen(batch: pa.RecordBatch, wanted: Filter) -> pa.RecordBatch:
 
 
 def _problems(batch: pa.RecordBatch) -> pa.Array:
+    import pyarrow.compute as pc
+
     told = pc.or_(pc.is_valid(batch.column("error")), pc.is_valid(batch.column("refused")))
     gave_up = pc.is_in(batch.column("code"), value_set=pa.array([Service.TIMEOUT, Service.ABORT], pa.int16()))
     gave_up = pc.and_(pc.equal(batch.column("kind"), "service"), pc.fill_null(gave_up, False))
-    return pc.or_(pc.or_(told, gave_up), pc.is_in(batch.column("kind"), value_set=_FAULTS))
+    return pc.or_(pc.or_(told, gave_up), pc.is_in(batch.column("kind"), value_set=pa.array(_FAULTS)))
 
 
 def as_rows(batch: pa.RecordBatch, first_seq: int, node: str) -> list[dict[str, Any]]:

@@ -23,10 +23,21 @@ _ENDED: Final = {
 }
 
 
-def timeline(asked: str, family: Mapping[str, str | None], rows: Sequence[Row], now_ns: int) -> Row:
-    """The whole story for a page; ``now_ns`` is how late it is for what is not over."""
+def timeline(
+    asked: str,
+    family: Mapping[str, str | None],
+    rows: Sequence[Row],
+    now_ns: int,
+    names: Mapping[str, str] | None = None,
+) -> Row:
+    """The whole story for a page; ``now_ns`` is how late it is for what is not over.
+
+    ``names`` are better ones for what rows know by number.
+    """
     start = rows[0]
     parts = [_part(exchange, family, rows, now_ns) for exchange in family]
+    for part in parts:
+        part["name"] = (names or {}).get(part["name"], part["name"])
     lanes = _lanes(rows, family)
     shown = [*rows[: MOST_SHOWN // 2], *rows[-(MOST_SHOWN // 2) :]] if len(rows) > MOST_SHOWN else rows
     return {

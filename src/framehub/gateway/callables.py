@@ -96,6 +96,20 @@ def _services(gateway: "Gateway") -> list[Told]:
     return list(found.values())
 
 
+def service_names(gateway: "Gateway") -> dict[str, str]:
+    """Names of services' functions, by what rows have of them: ``quotes.2`` is ``quotes.history``."""
+    hub = gateway.hub
+    if hub is None or not hub.is_up:
+        return {}
+    instances = islice(hub.switch.instances.values(), MOST_LISTED)
+    return {
+        f"{one.name}.{number}": f"{one.name}.{function}"
+        for one in instances
+        if one.name
+        for function, number in one.functions.items()
+    }
+
+
 def _interface(body: bytes) -> list[Told]:
     """The functions of an interface; the hub has looked at it, others may have written it."""
     try:

@@ -5,6 +5,7 @@ another way, ``/call``: there it is a client as any other, and recorded as such.
 """
 
 import asyncio
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
@@ -19,10 +20,9 @@ from framehub.console.timeline import timeline
 from framehub.errors import ConfigError, JournalError
 from framehub.gateway import state
 from framehub.gateway.arguments import refusal
-from framehub.gateway.callables import callables
-from framehub.gateway.live import Live
+from framehub.gateway.callables import callables, service_names
+from framehub.gateway.live import Live, Watcher
 from framehub.journal.reader import read_part, snapshot
-from framehub.report.story import tell_newest
 from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints
 
@@ -56,9 +56,15 @@ class Console:
         for part in (state.connections, state.services, state.functions, state.journal):
             self.endpoints.on(part.__name__)(lambda _call, part=part: part(gateway))
 
-    def _watch(self, call: Call) -> dict[str, Any]:
+    async def _join(self, call: Call) -> Watcher:
+        if not self.live.watchers:
+            # What figures are made with loads for a while: not while everybody waits for it.
+            await asyncio.to_thread(import_module, "pyarrow.compute")
+        return self.live.join(call.peer)
+
+    async def _watch(self, call: Call) -> dict[str, Any]:
         """Begin to be told ``state`` each second; what there is, and the past minutes."""
-        self.live.join(call.peer)
+        await self._join(call)
         gateway = self._gateway
         return {
             **self.live.now(),
@@ -69,9 +75,9 @@ class Console:
             "ready_line": gateway.ready_line,
         }
 
-    def _frames(self, call: Call) -> dict[str, Any]:
+    async def _frames(self, call: Call) -> dict[str, Any]:
         """Begin to be told ``frames`` that fit; null ends that."""
-        watcher = self.live.join(call.peer)
+        watcher = await self._join(call)
         if call.data is None:
             watcher.watch(None)
             return {"watching": False}
@@ -115,12 +121,14 @@ class Console:
                 raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
 
     def _tell(self, name: str) -> dict[str, Any]:
+        from framehub.report.story import tell_newest  # on this thread: it loads for a while
+
         directory, _ = self._journal()
         found = tell_newest(name, directory, seconds=STORY_SECONDS, most_rows=STORY_ROWS, most_raw=STORY_RAW)
         rows = found.everything
         if not self._inside:
             rows = [{**row, "raw": None} for row in rows]
-        told = timeline(found.exchange, found.family, rows, time_ns())
+        told = timeline(found.exchange, found.family, rows, time_ns(), service_names(self._gateway))
         told["left_out"] += found.left_out
         told["journal"] = str(directory)
         return told

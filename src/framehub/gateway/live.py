@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from framehub.console import frame_rows
-from framehub.console.figures import Figures
+from framehub.console.figures import COLUMNS, Figures
 from framehub.console.frame_rows import Filter
 from framehub.errors import FramehubError
 from framehub.gateway import state
+from framehub.gateway.callables import service_names
 from framehub.runtime.alarm import Alarm
 from framehub.runtime.peer import Peer
 
@@ -136,7 +137,7 @@ class Live:
         watcher = self.watchers.get(peer)
         if watcher is None:
             watcher = self.watchers[peer] = Watcher(peer)
-            peer.closed.add_done_callback(lambda _closed: self._left(peer))
+            peer.closed.add_done_callback(lambda _closed: self._left(peer))  # at once, if it is closed by now
             if len(self.watchers) == 1:
                 if monotonic() - self._quiet_since > QUIET_SECONDS:
                     self.figures.forget()
@@ -147,11 +148,12 @@ class Live:
     def now(self) -> dict[str, Any]:
         """What every watcher is told each second."""
         gateway, figures = self._gateway, self.figures
+        names = service_names(gateway)
         return {
             **state.everything(gateway),
             "at": time() * 1000,
-            "named": figures.told(),
-            "failures": list(figures.failures),
+            "named": [_named(one, names) for one in figures.told()],
+            "failures": [_named(one, names) for one in figures.failures],
             "skipped": figures.skipped,
             "watchers": len(self.watchers),
         }
@@ -188,29 +190,27 @@ class Live:
             taken = list(self._inbox)
             self._inbox.clear()
             self._inbox_rows = self._inbox_bytes = 0
-        left = MOST_FOLLOWED
-        shown: dict[Watcher, int] = {}
-        for first_seq, batch in taken:
-            left -= self.figures.take(batch, left)
-            for watcher in self.watchers.values():
-                if watcher.wanted is not None:
-                    room = MOST_SHOWN - shown.get(watcher, 0)
-                    shown[watcher] = MOST_SHOWN - room + self._show(watcher, first_seq, batch, room)
+        if taken:
+            # All at once: most batches are small, and each costs much beside its rows.
+            self.figures.take(_joined([batch.select(COLUMNS) for _, batch in taken]), MOST_FOLLOWED)
+            watching = [watcher for watcher in self.watchers.values() if watcher.wanted is not None]
+            numbered = _joined([_numbered(*one) for one in taken]) if watching else None
+            for watcher in watching:
+                self._show(watcher, numbered)
         if self.watchers:
             self._pump_alarm.set(monotonic() + PUMP_SECONDS)
 
-    def _show(self, watcher: Watcher, first_seq: int, batch: pa.RecordBatch, room: int) -> int:
+    def _show(self, watcher: Watcher, batch: pa.RecordBatch) -> None:
         assert watcher.wanted is not None
-        seqs = pa.array(range(first_seq, first_seq + batch.num_rows), pa.int64())
-        fitting = frame_rows.chosen(batch.append_column("seq", seqs), watcher.wanted)
-        some = fitting.slice(0, room)
+        fitting = frame_rows.chosen(batch, watcher.wanted)
+        some = fitting.slice(0, MOST_SHOWN)
         node = self._gateway.writer.node.name if self._gateway.writer else ""
         rows = [{"node": node, **row} for row in some.to_pylist()]
         for row in rows:
             self._remember(row)
-        lines = [frame_rows.line(row, inside=self._inside) for row in rows]
+        names = service_names(self._gateway)
+        lines = [_named(frame_rows.line(row, inside=self._inside), names) for row in rows]
         watcher.show(lines, fitting.num_rows - some.num_rows)
-        return len(rows)
 
     def _remember(self, row: dict[str, Any]) -> None:
         if row["seq"] in self.recent:
@@ -233,3 +233,18 @@ class Live:
             told = {**self.now(), "point": point}
             for watcher in self.watchers.values():
                 watcher.tell(told)
+
+
+def _named(told: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """With a function's name, where rows have its number."""
+    name = names.get(told["name"])
+    return told if name is None else {**told, "name": name}
+
+
+def _numbered(first_seq: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+    seqs = pa.array(range(first_seq, first_seq + batch.num_rows), pa.int64())
+    return batch.append_column("seq", seqs)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

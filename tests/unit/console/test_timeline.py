@@ -104,6 +104,13 @@ def test_what_the_app_answers_itself() -> None:
     ]
 
 
+def test_functions_of_services_have_their_names_where_they_are_known() -> None:
+    family: dict[str, str | None] = {**STREAM}
+    asked = next(iter(family))
+    story = timeline(asked, family, pondered(Script()).told, at(5)[0], {"quotes.3": "quotes.ponder"})
+    assert texts(story)[0] == "User 7 asked for service quotes.ponder."
+
+
 def test_streams_of_the_hub() -> None:
     assert texts(told(pondered(Script()), STREAM)) == [
         "User 7 asked for service quotes.3.",
