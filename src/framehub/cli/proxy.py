@@ -8,6 +8,7 @@ import click
 
 from framehub.cli.reach import BadInput
 from framehub.errors import ConfigError
+from framehub.runtime.addresses import Addresses, several
 from framehub.runtime.curve import CurveClient, read_public, read_secret
 from framehub.runtime.functions import DEFAULT_CLIENTS, Functions
 
@@ -17,9 +18,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def proxy_options(
-    default: str = DEFAULT_CLIENTS, variable: str = "FRAMEHUB_CLIENTS", *, what: str = "proxy"
+    default: str = DEFAULT_CLIENTS,
+    variable: str = "FRAMEHUB_CLIENTS",
+    *,
+    what: str = "proxy",
+    many: bool = False,
 ) -> Callable[[Any], Any]:
-    """Add the options that say where the proxy is, or another ``what``."""
+    """Add the options that say where the proxy is, or another ``what``; ``many``: there may be several."""
 
     def add(command: Any) -> Any:
         for option in (
@@ -33,12 +38,13 @@ def proxy_options(
             click.option(
                 "--connect",
                 "address",
-                default=default,
+                default=[default] if many else default,
+                multiple=many,
                 show_default=True,
                 envvar=variable,
                 show_envvar=True,
                 metavar="ADDR",
-                help=f"Where the {what} listens.",
+                help=f"Where the {what} listens{'; again for another one' if many else ''}.",
             ),
         ):
             command = option(command)
@@ -62,6 +68,17 @@ def timeout_option(seconds: float, help_: str) -> Callable[[Any], Any]:
 def full(address: str) -> str:
     """An address as ZeroMQ wants it: ``HOST:PORT`` is TCP."""
     return address if "://" in address else f"tcp://{address}"
+
+
+def chosen(addresses: tuple[str, ...], own: Addresses | None) -> list[str]:
+    """The addresses to connect to: those of the command line or the environment, else the object's own."""
+    source = click.get_current_context().get_parameter_source("address")
+    told: Addresses = addresses
+    if source is click.core.ParameterSource.DEFAULT and own:
+        told = own
+    elif source is click.core.ParameterSource.ENVIRONMENT:
+        told = ",".join(addresses)  # there commas, or spaces, stand between them
+    return [full(address) for address in several(told)]
 
 
 def keys(curve_key: Path | None, server_key: Path | None) -> CurveClient | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from framehub.cli.proxy import full, keys, proxy_options
+from framehub.cli.proxy import chosen, keys, proxy_options
 from framehub.errors import ConfigError
 from framehub.gateway.app import load
 from framehub.runtime import functionset
@@ -19,15 +19,16 @@ from framehub.runtime.worksource import ChildHasSeenEnough
 @click.command()
 @click.argument("source", metavar="MODULE:NAME")
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
-@proxy_options(DEFAULT_SERVICES, "FRAMEHUB_SERVICES", what="hub")
+@proxy_options(DEFAULT_SERVICES, "FRAMEHUB_SERVICES", what="hub", many=True)
 def service(
-    source: str, verbose: bool, address: str, curve_key: Path | None, server_key: Path | None
+    source: str, verbose: bool, address: tuple[str, ...], curve_key: Path | None, server_key: Path | None
 ) -> None:
     """Offer a framehub.Service, like quotes:service, until SIGTERM or Ctrl-C.
 
     Prints one line beginning with "ready" on stdout once streams can be opened. When it is to end it gets no
     new streams and finishes the open ones; Ctrl-C again does not wait. It may be started before the hub, and
-    goes on after the hub was restarted.
+    goes on after the hub was restarted. With --connect several times it serves several gateways at once, and
+    prints a line for each.
     """
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
@@ -35,10 +36,7 @@ def service(
     )
     offered = _load(source)
     offered.curve = keys(curve_key, server_key) or offered.curve
-    chosen = click.get_current_context().get_parameter_source("address")
-    if chosen is click.core.ParameterSource.DEFAULT and offered.address is not None:
-        address = offered.address
-    uvloop.run(_run(offered, full(address)))
+    uvloop.run(_run(offered, chosen(address, offered.address)))
 
 
 def _load(source: str) -> Service:
@@ -54,7 +52,7 @@ def _load(source: str) -> Service:
         functionset.collected = None
 
 
-async def _run(offered: Service, address: str) -> None:
+async def _run(offered: Service, addresses: list[str]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, offered.stop)
@@ -67,7 +65,7 @@ async def _run(offered: Service, address: str) -> None:
             )
 
     await offered.serve(
-        address,
+        addresses,
         on_ready=lambda at: click.echo(offered.ready_line(at)),
         on_alone=lambda text: click.echo(text, err=True),
         on_stopping=stopping,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from framehub.cli.proxy import full, keys, proxy_options
+from framehub.cli.proxy import chosen, keys, proxy_options
 from framehub.cli.reach import BadInput
 from framehub.errors import ConfigError
 from framehub.gateway.app import load
@@ -26,13 +26,13 @@ from framehub.runtime.worksource import ChildHasSeenEnough
     "--threads", type=click.IntRange(min=1), metavar="N", help="Run them in threads of one process instead."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
-@proxy_options(DEFAULT_WORKERS, "FRAMEHUB_WORKERS")
+@proxy_options(DEFAULT_WORKERS, "FRAMEHUB_WORKERS", many=True)
 def worker(
     source: str,
     processes: int | None,
     threads: int | None,
     verbose: bool,
-    address: str,
+    address: tuple[str, ...],
     curve_key: Path | None,
     server_key: Path | None,
 ) -> None:
@@ -40,7 +40,8 @@ def worker(
 
     Prints one line beginning with "ready" on stdout once they can be called. When it is to end it takes
     nothing new and finishes what runs; Ctrl-C again does not wait. It may be started before the proxy, and
-    goes on after the proxy was restarted.
+    goes on after the proxy was restarted. With --connect several times it serves several gateways at once,
+    and prints a line for each.
     """
     if processes is not None and threads is not None:
         raise BadInput("--processes and --threads: give one of the two")
@@ -52,10 +53,7 @@ def worker(
     if processes is not None or threads is not None:
         offered.processes, offered.threads = processes, threads
     offered.curve = keys(curve_key, server_key) or offered.curve
-    chosen = click.get_current_context().get_parameter_source("address")
-    if chosen is click.core.ParameterSource.DEFAULT and offered.address is not None:
-        address = offered.address
-    uvloop.run(_run(offered, source, full(address)))
+    uvloop.run(_run(offered, source, chosen(address, offered.address)))
 
 
 def _load(source: str) -> Worker:
@@ -71,7 +69,7 @@ def _load(source: str) -> Worker:
         functionset.collected = None
 
 
-async def _run(offered: Worker, source: str, address: str) -> None:
+async def _run(offered: Worker, source: str, addresses: list[str]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, offered.stop)
@@ -84,7 +82,7 @@ async def _run(offered: Worker, source: str, address: str) -> None:
             )
 
     await offered.serve(
-        address,
+        addresses,
         source=source,
         on_ready=lambda at: click.echo(offered.ready_line(at)),
         on_alone=lambda text: click.echo(text, err=True),

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Final, TypeVar
 
@@ -13,7 +13,9 @@ import uvloop
 from framehub.errors import ConfigError, FramehubError
 from framehub.hub.served import ServiceSettings
 from framehub.hub.serving import ServiceSide
+from framehub.runtime.addresses import Addresses, several
 from framehub.runtime.curve import CurveClient
+from framehub.runtime.service_desk import Desk
 from framehub.runtime.service_functions import ServiceFunctions, checked_name
 from framehub.runtime.service_link import ServiceLink
 from framehub.runtime.service_running import Running
@@ -24,8 +26,6 @@ log = logging.getLogger("framehub.service")
 
 DEFAULT_SERVICES: Final = "tcp://127.0.0.1:7401"
 DRAIN: Final = 30.0
-PATIENCE: Final = 5.0
-"""Seconds after which a hub that has not answered is worth a word."""
 THREADS: Final = 8
 LAST_WORDS: Final = 2.0
 """Seconds that the hub has to take the last frames when a service ends."""
@@ -37,7 +37,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class Service:
     """Offers functions to the clients of a hub, under a number.
 
-    The address is the argument, else ``FRAMEHUB_SERVICES``, else ``tcp://127.0.0.1:7401``.
+    The address is the argument, else ``FRAMEHUB_SERVICES``, else ``tcp://127.0.0.1:7401``. There may be
+    several, ``["tcp://one:7401", "tcp://other:7401"]``: the service serves all these gateways at once.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Service:
         doc: str = "",
         timeout: float | None = None,
         version: int = 2,
-        address: str | None = None,
+        address: Addresses | None = None,
         threads: int = THREADS,
         curve: CurveClient | None = None,
         drain: float = DRAIN,
@@ -106,7 +107,7 @@ class Service:
 
         return offer
 
-    def run(self, address: str | None = None) -> None:
+    def run(self, address: Addresses | None = None) -> None:
         """Serve until SIGTERM or Ctrl-C: the last line of a script. An error of ours ends it with one line.
 
         Raises:
@@ -121,7 +122,7 @@ class Service:
         except FramehubError as exc:
             raise SystemExit(f"Error: {exc}") from exc
 
-    async def _run(self, address: str | None) -> None:
+    async def _run(self, address: Addresses | None) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -138,13 +139,13 @@ class Service:
 
     async def serve(
         self,
-        address: str | None = None,
+        address: Addresses | None = None,
         *,
         on_ready: Callable[[str], None] | None = None,
         on_alone: Callable[[str], None] = log.warning,
         on_stopping: Callable[[int], None] = lambda _running: None,
     ) -> None:
-        """Serve until ``stop``; ``on_ready`` is told the address once streams can be opened.
+        """Serve until ``stop``; ``on_ready`` is told each address once streams can be opened there.
 
         ``on_alone`` is told in words that no hub has answered for a while. Without them both are logged.
         ``on_stopping`` is told how many streams are waited for.
@@ -155,7 +156,26 @@ class Service:
         stop_here()
         if not self.functions:
             raise ConfigError("this service has no functions: decorate some with @service.function(1)")
-        address = address or self.address or os.environ.get("FRAMEHUB_SERVICES") or DEFAULT_SERVICES
+        addresses = several(address, self.address, os.environ.get("FRAMEHUB_SERVICES"), DEFAULT_SERVICES)
+        self._stopping = stopping = asyncio.Event()
+        self._draining, self._in_haste = None, False
+        desks = [self._desk(each, on_ready) for each in addresses]
+        try:
+            for desk in desks:
+                await desk.running.start()
+            for desk in desks:
+                desk.open(on_alone)
+            await stopping.wait()
+            on_stopping(sum(desk.running.running for desk in desks))
+            await self._say_goodbye(desks)
+        finally:
+            for desk in desks:
+                desk.close()
+                await desk.running.stop()
+                desk.link.close()
+
+    def _desk(self, address: str, on_ready: Callable[[str], None] | None) -> Desk:
+        """One hub that we serve: a machine, a link and what runs of its own."""
         machine = ServiceSide(
             self.number,
             self.functions,
@@ -164,37 +184,10 @@ class Service:
             timeout=self.timeout or 0,
             settings=self._settings,
         )
-        self._stopping = stopping = asyncio.Event()
-        self._draining, self._in_haste = None, False
-        waiting: asyncio.TimerHandle | None = None
-        was_ready = False
-
-        def ready() -> None:
-            nonlocal was_ready
-            if waiting is not None:
-                waiting.cancel()
-            if was_ready:
-                log.info("the hub at %s has us again", address)
-            elif on_ready is None:
-                log.info("%s", self.ready_line(address))
-            else:
-                on_ready(address)
-            was_ready = True
-
-        link = ServiceLink(address, machine, curve=self.curve, options=self._options, on_ready=ready)
+        line = self.ready_line(address)
+        link = ServiceLink(address, machine, curve=self.curve, options=self._options)
         running = Running(link, self.functions, threads=self.threads)
-        await running.start()
-        try:
-            link.open()
-            waiting = asyncio.get_running_loop().call_later(PATIENCE, lambda: on_alone(_alone(link)))
-            await stopping.wait()
-            on_stopping(running.running)
-            await self._say_goodbye(link, running)
-        finally:
-            if waiting is not None:
-                waiting.cancel()
-            await running.stop()
-            link.close()
+        return Desk(link, running, on_ready or (lambda _address: log.info("%s", line)))
 
     def ready_line(self, address: str) -> str:
         """What is said when streams can be opened."""
@@ -202,21 +195,24 @@ class Service:
         functions = ",".join(one.name for one in self.functions.values())
         return f"ready services={address} service={self.number}{name} functions={functions}"
 
-    async def _say_goodbye(self, link: ServiceLink, running: Running) -> None:
+    async def _say_goodbye(self, desks: Sequence[Desk]) -> None:
         """Take nothing new, finish the rest, tell whoever is left, and see the last frames off."""
-        link.drain()
-        self._draining = asyncio.ensure_future(_finished(link, running))
+        for desk in desks:
+            desk.link.drain()
+        self._draining = asyncio.ensure_future(_finished(desks))
         await asyncio.wait((self._draining,), timeout=0 if self._in_haste else self.drain)
         self._draining.cancel()
-        await running.stop()
-        link.ping()
-        await _until(lambda: link.machine.is_settled, LAST_WORDS)
+        for desk in desks:
+            await desk.running.stop()
+            desk.link.ping()
+        await _until(lambda: all(desk.link.machine.is_settled for desk in desks), LAST_WORDS)
 
 
-async def _finished(link: ServiceLink, running: Running) -> None:
+async def _finished(desks: Sequence[Desk]) -> None:
     """Until no function runs, and nothing is on its way to us from before our goodbye."""
-    while running.running or not link.machine.is_settled:
-        await running.finish()
+    while any(desk.running.running or not desk.link.machine.is_settled for desk in desks):
+        for desk in desks:
+            await desk.running.finish()
         await asyncio.sleep(_LOOK)
 
 
@@ -225,10 +221,3 @@ async def _until(condition: Callable[[], bool], seconds: float) -> None:
     until = asyncio.get_running_loop().time() + seconds
     while not condition() and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
         await asyncio.sleep(_LOOK)
-
-
-def _alone(link: ServiceLink) -> str:
-    if link.machine.refusal:
-        return f"the hub at {link.address} does not take this service: {link.machine.refusal}. Still trying"
-    text = f"no answer from a hub at {link.address} yet: is `framehub serve` up, and are the keys right?"
-    return f"{text} Still trying"

@@ -47,7 +47,7 @@ class ServiceLink:
         # What is meant for one connection never goes out on the next. The PINGs of the protocol are the
         # heartbeats, so that there can be a limit to what we receive.
         self._options = replace(options or Options(), only_connected=True, heartbeat=0)
-        self._on_ready = on_ready
+        self.on_ready = on_ready
         self._is_ready = False
         self._has_warned = False
         self._unsent: deque[bytes] = deque()
@@ -175,7 +175,7 @@ class ServiceLink:
                 log.warning("%s: %s", self.address, reason)
         if not self._is_ready and self.machine.in_force is not None:
             self._is_ready = True
-            self._on_ready()
+            self.on_ready()
         self._work()
 
     def _work(self) -> None:

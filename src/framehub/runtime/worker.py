@@ -6,16 +6,19 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, TypeVar, overload
 
 import uvloop
 
 from framehub.errors import ConfigError, FramehubError
 from framehub.rpc.settings import WorkerSettings
+from framehub.runtime.addresses import Addresses, several
 from framehub.runtime.curve import CurveClient
 from framehub.runtime.functionset import FunctionSet, Redispatch
-from framehub.runtime.workdone import Leftover, Outcome
+from framehub.runtime.workdone import Leftover
 from framehub.runtime.worker_link import WorkerLink
+from framehub.runtime.worker_links import WorkerLinks
 from framehub.runtime.workshop import Workshop
 from framehub.runtime.worksource import main_source, stop_here
 from framehub.runtime.workthreads import ThreadWorkshop
@@ -35,12 +38,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class Worker:
     """Offers functions to a proxy and runs them, by default in processes of their own.
 
-    The address is the argument, else ``FRAMEHUB_WORKERS``, else ``tcp://127.0.0.1:7403``.
+    The address is the argument, else ``FRAMEHUB_WORKERS``, else ``tcp://127.0.0.1:7403``. There may be
+    several, ``["tcp://one:7403", "tcp://other:7403"]``: the worker serves all these gateways at once.
     """
 
     def __init__(
         self,
-        address: str | None = None,
+        address: Addresses | None = None,
         *,
         processes: int | None = None,
         threads: int | None = None,
@@ -107,7 +111,7 @@ class Worker:
 
         return offer if function is None else offer(function)
 
-    def run(self, address: str | None = None) -> None:
+    def run(self, address: Addresses | None = None) -> None:
         """Serve until SIGTERM or Ctrl-C: the last line of a script. An error of ours ends it with one line.
 
         Raises:
@@ -123,7 +127,7 @@ class Worker:
         except FramehubError as exc:
             raise SystemExit(f"Error: {exc}") from exc
 
-    async def _run(self, address: str | None) -> None:
+    async def _run(self, address: Addresses | None) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -140,14 +144,14 @@ class Worker:
 
     async def serve(
         self,
-        address: str | None = None,
+        address: Addresses | None = None,
         *,
         source: str | None = None,
         on_ready: Callable[[str], None] | None = None,
         on_alone: Callable[[str], None] = log.warning,
         on_stopping: Callable[[int], None] = lambda _running: None,
     ) -> None:
-        """Serve until ``stop``; ``on_ready`` is told the address once the functions can be called there.
+        """Serve until ``stop``; ``on_ready`` is told each address once the functions can be called there.
 
         ``on_alone`` is told in words that no proxy has answered for a while. Without them both are logged.
         ``on_stopping`` is told how many calls are waited for.
@@ -156,54 +160,57 @@ class Worker:
         stop_here()
         if not self.functions:
             raise ConfigError("this worker has no functions: decorate some with @worker.function")
-        address = address or self.address or os.environ.get("FRAMEHUB_WORKERS") or DEFAULT_WORKERS
+        addresses = several(address, self.address, os.environ.get("FRAMEHUB_WORKERS"), DEFAULT_WORKERS)
         self._stopping = asyncio.Event()
         self._draining: asyncio.Task[Leftover] | None = None
         loop = asyncio.get_running_loop()
         failed: asyncio.Future[None] = loop.create_future()
-        waiting: asyncio.TimerHandle | None = None
+        waiting: dict[str, asyncio.TimerHandle] = {}
 
         def fail(error: Exception) -> None:
             if not failed.done():
                 failed.set_exception(error)
 
-        def ready() -> None:
-            if waiting is not None:
-                waiting.cancel()
+        def ready(address: str) -> None:
+            if address in waiting:
+                waiting.pop(address).cancel()
             if on_ready is None:
                 log.info("%s", self.ready_line(address))
             else:
                 on_ready(address)
 
-        link = WorkerLink(
-            address,
-            self.functions,
-            processes=self.threads or self.processes or _cores(),
-            settings=self._settings,
-            curve=self.curve,
-            options=self._options,
-            on_ready=ready,
-            on_refused=fail,
+        links = WorkerLinks(
+            [
+                WorkerLink(
+                    address,
+                    self.functions,
+                    processes=self.threads or self.processes or _cores(),
+                    settings=self._settings,
+                    curve=self.curve,
+                    options=self._options,
+                    on_ready=partial(ready, address),
+                    on_refused=fail,
+                )
+                for address in addresses
+            ]
         )
-        shop = self._shop(source, link)
+        shop = self._shop(source, links)
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             if not await _started(shop, stopping):
                 return
             try:
-                link.begin = shop.submit
-                link.cancel = shop.cancel
-                link.open()
-                waiting = loop.call_later(PATIENCE, on_alone, _alone(address))
+                links.serve(shop)
+                for each in addresses:
+                    waiting[each] = loop.call_later(PATIENCE, on_alone, _alone(each))
                 await asyncio.wait((stopping, failed), return_when=asyncio.FIRST_COMPLETED)
-                waiting.cancel()
+                _cancel(waiting)
                 if not failed.done():
                     on_stopping(shop.running)
-                    await self._say_goodbye(link, shop)
+                    await self._say_goodbye(links, shop)
             finally:
-                if waiting is not None:
-                    waiting.cancel()
-                link.close()
+                _cancel(waiting)
+                links.close()
                 await shop.stop(0)
             if failed.done():
                 failed.result()
@@ -216,31 +223,28 @@ class Worker:
         where = f"threads={self.threads}" if self.threads else f"processes={self.processes or _cores()}"
         return f"ready workers={address} functions={','.join(self.functions)} {where}"
 
-    def _shop(self, source: str | None, link: WorkerLink) -> Workshop | ThreadWorkshop:
-        def outcome(wid: bytes, outcome: Outcome) -> None:
-            link.finished(wid, outcome.result, outcome.error)
-
+    def _shop(self, source: str | None, links: WorkerLinks) -> Workshop | ThreadWorkshop:
         if self.threads is not None:
-            return ThreadWorkshop(self.functions, threads=self.threads, on_outcome=outcome)
+            return ThreadWorkshop(self.functions, threads=self.threads, on_outcome=links.outcome)
         return Workshop(
             source or main_source(),
             self.functions,
             processes=self.processes or _cores(),
-            on_outcome=outcome,
-            on_died=link.died,
+            on_outcome=links.outcome,
+            on_died=links.died,
             on_broken=lambda text: log.error("a process cannot start: %s", text),
         )
 
-    async def _say_goodbye(self, link: WorkerLink, shop: Workshop | ThreadWorkshop) -> None:
+    async def _say_goodbye(self, links: WorkerLinks, shop: Workshop | ThreadWorkshop) -> None:
         """Take nothing new, give back what was not begun, finish the rest, and see the answers off."""
-        link.drain()
-        self._draining = asyncio.ensure_future(shop.stop(self.drain, on_waiting=link.give_back))
+        links.drain()
+        self._draining = asyncio.ensure_future(shop.stop(self.drain, on_waiting=links.give_back))
         with suppress(asyncio.CancelledError):
             leftover = await self._draining
-            link.died(leftover.cut_off)
+            links.died(leftover.cut_off)
         until = asyncio.get_running_loop().time() + _LAST_WORDS
         # Only while stopping: look, do not wire.
-        while link.unacknowledged and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+        while links.unacknowledged and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -258,6 +262,11 @@ async def _started(shop: Workshop | ThreadWorkshop, stopping: asyncio.Future[Any
             starting.cancel()
             with suppress(asyncio.CancelledError):
                 await starting
+
+
+def _cancel(timers: dict[str, asyncio.TimerHandle]) -> None:
+    for timer in timers.values():
+        timer.cancel()
 
 
 def _alone(address: str) -> str:

@@ -12,7 +12,6 @@ from framehub.errors import ConfigError
 from framehub.hub.headers import HubFrame, Settings
 from framehub.hub.served import ServiceSettings
 from framehub.runtime import functionset
-from framehub.runtime import service as module
 from framehub.runtime.curve import CurveClient, CurveServer, new_keys
 from framehub.runtime.service import Service
 from framehub.runtime.service_stream import ServiceStream
@@ -127,7 +126,7 @@ async def test_after_a_restart_of_the_hub_it_is_there_again(caplog: pytest.LogCa
 
 
 async def test_no_answer_for_a_while_is_worth_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr("framehub.runtime.service_desk.PATIENCE", 0.1)
     told: list[str] = []
     made = quotes()
     task = asyncio.ensure_future(made.serve("tcp://127.0.0.1:1", on_alone=told.append))
@@ -138,7 +137,7 @@ async def test_no_answer_for_a_while_is_worth_a_word(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_hub_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.3)
+    monkeypatch.setattr("framehub.runtime.service_desk.PATIENCE", 0.3)
     told: list[str] = []
     made = quotes()
     async with raw_hub(is_polite=False) as hub:
