@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-remote pipeline-kills cluster client console screenshots docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
@@ -54,6 +54,9 @@ chaos-hub: setup-dev ## kill -9 of the hub, services and clients, 100 of each; A
 
 chaos-remote: setup-dev ## a DataFrame calls a function while tasks, an executor, the proxy and a worker die
 	@$(bin)/python -m tests.chaos.remote $(ARGS)
+
+chaos-journal: setup-dev ## kill -9 of a gateway 100 times: what it acknowledged as durable is read back; ARGS="--kills 10"
+	@$(bin)/python -m tests.chaos.journal $(ARGS)
 
 pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARGS="--kills 30 --seed 2"
 	@$(bin)/python -m tests.chaos.pipeline $(ARGS)

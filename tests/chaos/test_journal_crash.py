@@ -22,7 +22,7 @@ import sys
 from framehub.journal.record import FIXED, NO_ID, Row
 from framehub.journal.writer import JournalWriter, WriterSettings
 
-settings = WriterSettings(segment_bytes=60_000, group_bytes=4_000)
+settings = WriterSettings(segment_bytes=60_000, gather_bytes=4_000)
 writer = JournalWriter(sys.argv[1], node="victim", settings=settings)
 while True:
     for _ in range(20):

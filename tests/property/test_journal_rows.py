@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framehub.journal import block, reader
-from framehub.journal.record import DIRECTIONS, FIXED, KINDS, NO_ID, PROTOCOLS, RECORDED, Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import DIRECTIONS, FIXED, KINDS, NO_ID, PROTOCOLS, RECORDED, Row
 from framehub.journal.writer import JournalWriter, WriterSettings
 
 ids = st.none() | st.binary(min_size=16, max_size=16).filter(any)
@@ -96,7 +97,7 @@ def test_a_journal_gives_back_its_rows(
     rows: list[dict[str, object]], group: int, segment: int, seal: bool, reopen: list[int]
 ) -> None:
     with tempfile.TemporaryDirectory() as place:
-        limits = WriterSettings(group_bytes=group, segment_bytes=segment, group_seconds=0)
+        limits = WriterSettings(gather_bytes=group, segment_bytes=segment, gather_seconds=0)
         writer = JournalWriter(place, node="n", settings=limits)
         for number, value in enumerate(rows):
             if number in reopen:

@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from framehub.journal import reader
+from framehub.journal.columns import to_batch
 from framehub.journal.generate import generate
-from framehub.journal.record import ROW_SCHEMA, to_batch
+from framehub.journal.record import ROW_SCHEMA
 from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
 from framehub.pipeline import session
 from framehub.pipeline.schemas import TABLES, journal_schema

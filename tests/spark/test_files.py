@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from framehub.journal.columns import to_batch
 from framehub.journal.generate import generate
 from framehub.journal.mfp_rows import IN, LinkRows
-from framehub.journal.record import to_batch
 from framehub.mfp import codec, envelope
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import MessageFrame, RequestFrame

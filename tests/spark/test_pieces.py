@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, Row
 
 from framehub.codes import BinaryKind, Service
+from framehub.journal.columns import to_batch
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
-from framehub.journal.record import to_batch
 from framehub.mfp import codec, envelope
 from framehub.mfp.checksum import BY_FLAG, Checksums
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ServiceFrame

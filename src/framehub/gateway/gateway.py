@@ -26,6 +26,7 @@ from framehub.runtime.hub import Hub
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.listen import Listener
 from framehub.runtime.pages import OpenPages
+from framehub.runtime.promises import Promises
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
@@ -104,10 +105,11 @@ class Gateway:
         self._retention = Retention(writer.node.directory, settings.recording)
         for damage in (*writer.recovery.cut, *writer.recovery.damages):
             log.warning("journal: %s", damage)
+        promises = Promises(writer) if settings.recording.ack_after_durable else None
         if settings.recording.record or settings.recording.redact:
             reducer = Reducer(settings.recording.record, settings.recording.redact)
-            return ReducedTap(writer, reducer, on_full=self._pause, links=self._links)
-        return Tap(writer, on_full=self._pause, links=self._links)
+            return ReducedTap(writer, reducer, on_full=self._pause, links=self._links, promises=promises)
+        return Tap(writer, on_full=self._pause, links=self._links, promises=promises)
 
     async def _give_up(self) -> None:
         """Let go of what had started."""

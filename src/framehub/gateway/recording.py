@@ -18,6 +18,8 @@ class RecordingSettings:
     """When the disk cannot keep up: peers wait and nothing is lost, or rows are dropped and counted."""
     on_failure: Literal["stop", "continue"] = "stop"
     """When the journal cannot be written: the gateway stops, or goes on and records nothing more."""
+    ack_after_durable: bool = False
+    """Acknowledge an MFP frame only once its row is durable; none after the journal has failed."""
     segment_bytes: int = 128 << 20
     """A segment of this size is finished and the next begun."""
     backlog_bytes: int = 64 << 20
@@ -33,9 +35,13 @@ class RecordingSettings:
     """Fields of JSON that are replaced in what is recorded, by endpoint, function or service as in
     ``record``: ``password``, ``user.card``, ``items[].secret``; ``$names`` are names of files."""
     group_seconds: float = 0.002
-    """How long a row may wait for others to share its sync."""
+    """How long a row that somebody waits for may wait for others to share its sync."""
     group_bytes: int = 256 << 10
     """Rows of so many bytes do not wait."""
+    gather_seconds: float = 0.02
+    """How long rows that nobody waits for may gather: larger blocks cost less for each row."""
+    gather_bytes: int = 1 << 20
+    """So many bytes of them are enough for a block."""
 
     def __post_init__(self) -> None:
         if self.on_failure not in ("stop", "continue"):
@@ -63,5 +69,7 @@ class RecordingSettings:
             backlog_bytes=self.backlog_bytes,
             group_seconds=self.group_seconds,
             group_bytes=self.group_bytes,
+            gather_seconds=self.gather_seconds,
+            gather_bytes=self.gather_bytes,
             frame_limit=frame_limit,
         )

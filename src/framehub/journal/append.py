@@ -21,14 +21,17 @@ class SegmentAppender:
         self._new = True
         self.size = 0
 
-    def write(self, data: bytes) -> None:
-        """Append one block with one write; the first takes the opening block along."""
-        if self._pending:
-            data, self._pending = self._pending + data, b""
-        view = memoryview(data)
-        while view:  # a full disk writes what fits, then says so
-            view = view[os.write(self._fd, view) :]
-        self.size += len(data)
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Append one block, in pieces, with one write; the first takes the opening block along."""
+        left = [memoryview(piece) for piece in (self._pending, *pieces) if len(piece)]
+        self._pending = b""
+        while left:  # a full disk writes what fits, then says so
+            written = os.writev(self._fd, left)
+            self.size += written
+            while left and written >= len(left[0]):
+                written -= len(left.pop(0))
+            if written:
+                left[0] = left[0][written:]
 
     def sync(self) -> None:
         """Make what was written durable; the first time, the file's name too."""

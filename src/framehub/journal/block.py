@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from framehub.errors import JournalError
+from framehub.journal.message import Body
 from framehub.journal.record import SCHEMA, VERSION
 from framehub.mfp.checksum import crc32_number
 
@@ -85,6 +86,12 @@ def is_sound(head: bytes, body: bytes | memoryview, *, salt: int) -> bool:
 def encode_rows(batch: pa.RecordBatch, *, first_seq: int, salt: int) -> bytes:
     """A batch of ``record.SCHEMA`` as one block."""
     return pack(batch.serialize(), first_seq=first_seq, rows=batch.num_rows, salt=salt)
+
+
+def head_of(body: Body, *, first_seq: int, salt: int) -> bytes:
+    """The header of a block with this body, its sum included."""
+    head = _SUMMED.pack(MAGIC, body.length, first_seq, body.rows)
+    return head + _SUM.pack(crc32_number(body.back, checksum(head, body.front, salt)))
 
 
 def decode_rows(body: bytes | memoryview, *, rows: int) -> pa.RecordBatch:

@@ -16,8 +16,10 @@ from typing import Final
 from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
+from framehub.journal.columns import encode
 from framehub.journal.faults.catalogue import TRUTH_FILE, Truth, chosen
-from framehub.journal.record import VERSION, Row, to_batch
+from framehub.journal.page import Page
+from framehub.journal.record import VERSION, Row
 from framehub.journal.seal import seal
 from framehub.journal.stories import begin
 from framehub.journal.traffic import SECOND, START_NS, World
@@ -104,7 +106,11 @@ def _write(
             segment = None
         if segment is None:
             segment = SegmentAppender(node.directory, opening, first_seq=first_seq)
-        segment.write(block.encode_rows(to_batch(rows), first_seq=first_seq, salt=node.salt))
+        page = Page()
+        for row in rows:
+            page.add(row)
+        body = encode(page)
+        segment.write(block.head_of(body, first_seq=first_seq, salt=node.salt), body.front, body.back)
         written += len(rows)
         expected = first_seq + len(rows)
         if progress is not None:

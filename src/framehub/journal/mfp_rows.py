@@ -5,6 +5,7 @@
 
 from typing import Final
 
+from framehub.journal.brief import CONSTANT
 from framehub.journal.record import DIRECTIONS, FIXED, KIND_NUMBER, NO_ID, PROTOCOLS, RECORDED, Row
 from framehub.mfp.frames import (
     BinaryFrame,
@@ -36,6 +37,11 @@ class LinkRows:
     def __init__(self, link: bytes, user: int) -> None:
         self.link = link
         self.user = user
+        self.constants = tuple(
+            CONSTANT.pack(link, _MFP, _VERSION, direction, 0, user, -1, -1, -1, 0, 0)
+            for direction in (IN, OUT)
+        )
+        """By direction, what all brief rows have in common."""
 
     def frame(
         self,

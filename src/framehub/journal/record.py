@@ -1,18 +1,14 @@
-"""The columns of the journal, and rows packed into Arrow (spec/journal.md, section 3). Pure.
+"""The columns of the journal, and a row on its way there (spec/journal.md, section 3). Pure.
 
 A row is made on the hot path, so it costs one ``struct`` pack and one append: its fixed-size fields become
-one byte string, its texts and the raw frame stay as they are. A whole block is turned into columns at once
-by numpy, on the writer's thread.
+one byte string, its texts and the raw frame stay as they are. ``columns`` makes a block of many at once.
 """
 
 import struct
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-
-_Numbers: TypeAlias = "np.ndarray[Any, Any]"
 
 VERSION: Final = 1
 NO_ID: Final = b"\0" * 16
@@ -139,14 +135,15 @@ _LAYOUT: Final = (
 FIXED: Final = struct.Struct("<" + "".join(code for _, code, _ in _LAYOUT))
 """``FIXED.pack(time_ns, mono_ns, link, protocol, ... recorded)``: -1 and zero ids stand for null."""
 
-_DTYPE: Final = np.dtype([(name, dtype) for name, _, dtype in _LAYOUT])
-assert _DTYPE.itemsize == FIXED.size
+DTYPE: Final = np.dtype([(name, dtype) for name, _, dtype in _LAYOUT])
+"""The same for numpy."""
+assert DTYPE.itemsize == FIXED.size
 _NUMBERS: Final = {name: struct.Struct("<" + code) for name, code, _ in _LAYOUT}
 
 
 def place(name: str) -> slice:
     """Where a field lies in ``Row.fixed``."""
-    kind, start = _DTYPE.fields[name][:2]  # type: ignore[index]
+    kind, start = DTYPE.fields[name][:2]  # type: ignore[index]
     return slice(start, start + kind.itemsize)
 
 
@@ -154,16 +151,6 @@ def read_number(fixed: bytes, name: str) -> int:
     """A number in ``Row.fixed``; -1 stands for null."""
     number: int = _NUMBERS[name].unpack_from(fixed, place(name).start)[0]
     return number
-
-
-_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "protocol": PROTOCOLS,
-    "direction": DIRECTIONS,
-    "kind": KINDS,
-    "recorded": RECORDED,
-}
-_IDS: Final = ("link", "exchange", "parent")
-_TEXTS: Final = ("endpoint", "query", "error", "refused", "raw", "coder")
 
 
 class Row(NamedTuple):
@@ -182,65 +169,6 @@ class Row(NamedTuple):
         """Bytes this row holds in memory and, nearly, on disk."""
         raw = self.raw
         return FIXED.size + 64 + (len(raw) if raw is not None else 0)
-
-
-def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    """Turn rows into one record batch of ``SCHEMA``."""
-    packed = np.frombuffer(b"".join([row[0] for row in rows]), dtype=_DTYPE)
-    texts = dict(zip(_TEXTS, list(zip(*rows, strict=True))[1:], strict=True)) if rows else {}
-    return pa.RecordBatch.from_arrays([_column(field, packed, texts) for field in _FIELDS], schema=SCHEMA)
-
-
-class _Field(NamedTuple):
-    """What ``_column`` asks about a field; asking Arrow each time costs more than the column."""
-
-    name: str
-    type: pa.DataType
-    nullable: bool
-
-
-_FIELDS: Final = [_Field(field.name, field.type, field.nullable) for field in SCHEMA]
-
-
-def _column(field: _Field, packed: _Numbers, texts: dict[str, tuple[Any, ...]]) -> pa.Array:
-    # Buffers are handed to Arrow as they are: a block's batch costs half of what `pa.array` asks.
-    name = field.name
-    if name in _TEXTS:
-        return pa.array(texts.get(name, ()), type=field.type)
-    values = np.ascontiguousarray(packed[name])
-    if name in _WORDS:
-        return _words(values, name)
-    count = len(values)
-    if name in _IDS:
-        return _ids(values, nullable=field.nullable)
-    present = _bits(values != -1) if field.nullable else None
-    return pa.Array.from_buffers(field.type, count, [present, pa.py_buffer(values)])
-
-
-def _words(values: _Numbers, name: str) -> pa.Array:
-    """Positions in a list of words as strings; most columns of a block hold a single word."""
-    count = len(values)
-    if count and (values == values[0]).all():
-        word = _WORDS[name][int(values[0])].encode()
-        return pa.Array.from_buffers(
-            pa.string(), count, [None, _offsets(count, len(word)), pa.py_buffer(word * count)]
-        )
-    return pa.array(_WORDS[name]).take(pa.array(values))
-
-
-def _ids(values: _Numbers, *, nullable: bool) -> pa.Array:
-    """Fixed-width ids as plain binary (Spark reads no fixed-size binary); zeros are null."""
-    count, width = len(values), values.dtype.itemsize
-    present = _bits(values.view(np.uint64).reshape(count, width // 8).any(axis=1)) if nullable else None
-    return pa.Array.from_buffers(pa.binary(), count, [present, _offsets(count, width), pa.py_buffer(values)])
-
-
-def _bits(mask: Any) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(mask, bitorder="little"))
-
-
-def _offsets(count: int, width: int) -> pa.Buffer:
-    return pa.py_buffer(np.arange(0, (count + 1) * width, width, dtype=np.int32))
 
 
 def with_position(batch: pa.RecordBatch, *, node: str, first_seq: int) -> pa.RecordBatch:

@@ -12,11 +12,12 @@ from typing import Final, Literal
 
 from framehub.codes import Kind, Message
 from framehub.errors import MalformedFrame
+from framehub.journal.brief import CONSTANT
 from framehub.journal.mfp_rows import IN, OUT
 from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, PROTOCOLS, RECORDED, Row
 from framehub.rpc.messages import FIELDS
 
-__all__ = ["IN", "KIND_OF", "OUT", "PARTS_OF", "PAYLOADS", "RpcRows", "Side", "join", "split"]
+__all__ = ["IN", "KIND_OF", "OUT", "PARTS_OF", "PAYLOADS", "RpcRows", "Side", "join", "joined", "split"]
 
 Side = Literal["client", "worker"]
 
@@ -75,6 +76,7 @@ class RpcRows:
 
     def __init__(self) -> None:
         self._links: dict[tuple[Side, bytes], bytes] = {}
+        self._constants: dict[tuple[bytes, int, bytes, int, int], bytes] = {}
 
     def row(
         self,
@@ -101,7 +103,7 @@ class RpcRows:
             number = KIND_NUMBER[kind]
         if function is None and function_at:
             function = parts[function_at].decode("utf-8", "backslashreplace")
-        raw = _joined(identity, parts)
+        raw = joined(identity, parts)
         at_payload = payload_bytes = -1
         if payload:
             payload_bytes = len(parts[payload])
@@ -116,6 +118,20 @@ class RpcRows:
         )
         # fmt: on
         return _new(Row, (fixed, function, parts[1] if has_id else None, error, None, raw, coder))
+
+    def constant(self, link: bytes, direction: int, identity: bytes, parts: Sequence[bytes]) -> bytes:
+        """What brief rows of messages of this shape have in common."""
+        shape = link, direction, parts[0], len(identity), len(parts[1]) if len(parts) > 1 else 0
+        known = self._constants.get(shape)
+        if known is None:
+            number, payload, _, has_id = _PLACES[parts[0]]
+            first = 12 + len(identity) + len(parts[0])  # where the first part begins
+            payload_at = (first, first + 4 + shape[-1])[payload - 1] if payload else 0
+            fields = (_RPC, _VERSION, direction, number, 0, -1, -1, -1, payload_at, first if has_id else 0)
+            if len(self._constants) >= _LINKS:
+                self._constants.clear()
+            known = self._constants[shape] = CONSTANT.pack(link, *fields)
+        return known
 
     def refused(
         self, at: tuple[int, int], identity: bytes, parts: Sequence[bytes], reason: str, link: bytes
@@ -146,8 +162,8 @@ def join(parts: Sequence[bytes]) -> bytes:
     return b"".join([piece for part in parts for piece in (_LENGTH.pack(len(part)), part)])
 
 
-def _joined(identity: bytes, parts: Sequence[bytes]) -> bytes:
-    """The same for the messages that come most, faster."""
+def joined(identity: bytes, parts: Sequence[bytes]) -> bytes:
+    """The same of a message and its peer, faster for those that come most."""
     try:
         if len(parts) == 4:
             a, b, c, d = parts

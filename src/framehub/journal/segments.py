@@ -10,6 +10,8 @@ import fcntl
 import json
 import os
 import re
+import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,6 +125,23 @@ def load_node(directory: Path) -> Node | None:
     if not isinstance(name, str) or not name:
         raise JournalError(f"{file}: the node has no name")
     return Node(directory, name, salt)
+
+
+def open_node(directory: Path, name: str | None) -> Node:
+    """The node whose directory it is; a new one becomes that of ``name``, or of a name that is made up.
+
+    Raises:
+        JournalError: it is another's, or it has segments and no node.
+    """
+    known = load_node(directory)
+    if known is not None:
+        if name is not None and name != known.name:
+            raise JournalError(f"{directory}: the journal of node {known.name!r}, not of {name!r}")
+        return known
+    if segments(directory):
+        raise JournalError(f"{directory}: has segments but no {NODE_FILE}; restore it first")
+    name = name or f"{socket.gethostname()}-{secrets.token_hex(3)}"
+    return create_node(directory, name, secrets.randbits(32))
 
 
 def create_node(directory: Path, name: str, salt: int) -> Node:

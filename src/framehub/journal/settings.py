@@ -12,9 +12,13 @@ class WriterSettings:
     """Settings of a ``JournalWriter``."""
 
     group_seconds: float = 0.002
-    """How long a row may wait for others to share its sync."""
+    """How long a row that somebody waits for may wait for others to share its sync."""
     group_bytes: int = 256 << 10
-    """Rows of so many bytes do not wait."""
+    """With so many bytes of rows it does not wait."""
+    gather_seconds: float = 0.02
+    """The same where nobody waits: larger blocks cost less for each row."""
+    gather_bytes: int = 1 << 20
+    """The same, and what a block holds at most, but for the last of its rows."""
     segment_bytes: int = 128 << 20
     """A segment of this size is finished and the next begun."""
     backlog_bytes: int = 64 << 20
@@ -27,11 +31,12 @@ class WriterSettings:
     """Turn finished segments into Parquet while writing."""
 
     def __post_init__(self) -> None:
-        for name in ("group_bytes", "segment_bytes", "backlog_bytes", "frame_limit"):
+        for name in ("group_bytes", "gather_bytes", "segment_bytes", "backlog_bytes", "frame_limit"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"journal {name}: {getattr(self, name)} is less than 1")
-        if not 0 <= self.group_seconds <= 10:
-            raise ConfigError(f"journal group_seconds: {self.group_seconds} is not between 0 and 10")
+        for name in ("group_seconds", "gather_seconds"):
+            if not 0 <= getattr(self, name) <= 10:
+                raise ConfigError(f"journal {name}: {getattr(self, name)} is not between 0 and 10")
         if self.overflow not in ("wait", "drop"):
             raise ConfigError(f"journal overflow: {self.overflow!r} is neither 'wait' nor 'drop'")
         if self.frame_limit + ROOM > 1 << 30:

@@ -1,17 +1,15 @@
 """The one writer of a node's journal (spec/journal.md, section 7).
 
-``append`` runs on the caller's thread (one thread, the event loop's) and costs a deque append. A thread of
-the writer's gathers rows for at most 2 ms or 256 KiB, makes a block of them, writes and syncs it; only then
-are they durable. The first I/O error ends the journal for good: after a failed sync nobody knows what the
-disk holds, so nothing is retried and nothing more is promised.
+``append`` and ``gathering`` run on the caller's thread (one thread, the event loop's) and cost a copy of the
+frame. A thread of the writer's waits for rows for at most 20 ms or 1 MiB, 2 ms or 256 KiB if somebody waits
+for one of them, makes a block of them, writes and syncs it; only then are they durable. The first I/O error
+ends the journal for good: after a failed sync nobody knows what the disk holds, so nothing is retried and
+nothing more is promised.
 """
 
 import asyncio
-import secrets
-import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -23,18 +21,19 @@ import pyarrow as pa
 from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
-from framehub.journal.grouping import ROW_BYTES, take_group
-from framehub.journal.record import VERSION, Row, to_batch
+from framehub.journal.columns import encode
+from framehub.journal.gathering import Gathering
+from framehub.journal.page import Page
+from framehub.journal.record import VERSION, Row
 from framehub.journal.recovery import Recovery, recover
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
+from framehub.journal.waiters import Waiter, Waiters
 
 __all__ = ["JournalWriter", "OnRows", "Waiter", "WriterSettings"]
 
-Waiter: TypeAlias = Callable[[JournalError | None], None]
 OnRows: TypeAlias = Callable[[int, pa.RecordBatch], None]
 
-_NEVER: Final = 1 << 62
 _COMMIT_BYTES: Final = 4 << 20
 """Bytes of blocks that share one sync when the disk lags behind."""
 
@@ -53,18 +52,22 @@ class JournalWriter:
     ) -> None:
         """Take the lock, recover what the last writer left, start the thread.
 
-        ``on_room`` and ``on_failure`` are called on the writer's thread.
+        ``on_room`` and ``on_failure`` are called on the writer's thread, ``on_full`` by ``take``.
 
         Raises:
             JournalLocked: another process writes this directory.
             JournalError: it cannot be written, or is another node's.
         """
         self.settings = settings or WriterSettings()
+        self.on_full: Callable[[], None] | None = None
+        """Called when ``take`` finds that the writer is ``full``."""
         self._on_room = on_room
         self._on_failure = on_failure
         self._held = ExitStack()
         try:
-            self.node = self._enter(Path(directory), node)
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            self._held.enter_context(segments.locked(Path(directory)))
+            self.node = segments.open_node(Path(directory), node)
             self.recovery: Recovery = recover(self.node)
         except OSError as exc:
             self._held.close()
@@ -72,12 +75,9 @@ class JournalWriter:
         except BaseException:
             self._held.close()
             raise
-        self._rows: deque[Row] = deque()
-        self._next_seq = self.recovery.next_seq
-        self._durable = self._next_seq - 1
-        self._in_bytes = 0  # only the caller's thread adds
-        self._out_bytes = 0  # only the writer's thread adds
-        self._threshold = _NEVER  # backlog at which `append` wakes the thread
+        self._waiters = Waiters(self.recovery.next_seq - 1)
+        self.gathering = Gathering(self.settings, self.recovery.next_seq - 1)
+        """Where brief rows are added; ``attend`` has to be called when that says so."""
         self._wake = threading.Event()
         self._room = threading.Event()
         self._asked_room = False
@@ -85,8 +85,6 @@ class JournalWriter:
         self._closing = False
         self._failed: JournalError | None = None
         self._refusal: JournalError | None = None
-        self._waiters: deque[tuple[int, Waiter]] = deque()
-        self._waiters_lock = threading.Lock()
         self._segment: SegmentAppender | None = None
         self.sealer = Sealer(self.node)
         self.on_rows: OnRows | None = None
@@ -95,28 +93,28 @@ class JournalWriter:
         """Rows that were not taken because the writer was full (``overflow="drop"``)."""
         self._soft = self.settings.backlog_bytes
         self._hard = self._soft if self.settings.overflow == "drop" else 2 * self._soft
-        self._largest = self.settings.frame_limit + ROW_BYTES
         if self.settings.seal:
             for leftover in self.recovery.unsealed:
                 self.sealer.submit(leftover)
-        to_batch(())  # Arrow loads much for its first array: now, and not while the first rows wait for it
+        encode(Page())  # the first one loads much: now, and not while the first rows wait for it
         self._thread = threading.Thread(target=self._run, name="framehub-journal", daemon=True)
         self._thread.start()
 
-    def _enter(self, directory: Path, name: str | None) -> segments.Node:
-        directory.mkdir(parents=True, exist_ok=True)
-        self._held.enter_context(segments.locked(directory))
-        known = segments.load_node(directory)
-        if known is not None:
-            if name is not None and name != known.name:
-                raise JournalError(f"{directory}: the journal of node {known.name!r}, not of {name!r}")
-            return known
-        if segments.segments(directory):
-            raise JournalError(f"{directory}: has segments but no {segments.NODE_FILE}; restore it first")
-        name = name or f"{socket.gethostname()}-{secrets.token_hex(3)}"
-        return segments.create_node(directory, name, secrets.randbits(32))
-
     # The caller's thread.
+
+    def take(self, row: Row) -> None:
+        """Take a row, as ``append`` does, on the hot path.
+
+        A writer that is full calls ``on_full``; one that has failed takes nothing, and its owner was told.
+
+        Raises:
+            JournalError: the journal is closed, or the frame is over ``frame_limit``.
+        """
+        raw = row.raw
+        if raw is not None and len(raw) > self.settings.frame_limit:
+            raise self._too_large(raw)
+        if self.gathering.add(row)[1]:
+            self.attend()
 
     def append(self, row: Row) -> int:
         """Take a row and return its number; 0 if it was dropped.
@@ -126,31 +124,56 @@ class JournalWriter:
         Raises:
             JournalError: the journal failed or is closed, or the frame is over ``frame_limit``.
         """
-        raw = row[5]
-        size = ROW_BYTES if raw is None else ROW_BYTES + len(raw)
-        backlog = self._in_bytes + size - self._out_bytes
-        if self._refusal is not None or size > self._largest or backlog > self._hard:
-            if not self._admit(size):
-                return 0
-            backlog = self._in_bytes + size - self._out_bytes
-        self._in_bytes += size
-        seq = self._next_seq
-        self._next_seq = seq + 1
-        self._rows.append(row)
-        if backlog >= self._threshold:
-            self._threshold = _NEVER
-            self._wake.set()
+        if self._refusal is not None:
+            raise self._refusal
+        size = row.size
+        if row.raw is not None and len(row.raw) > self.settings.frame_limit:
+            raise self._too_large(row.raw)
+        if self.backlog + size > self._hard and not self._admit(size):
+            self.dropped += 1
+            return 0
+        seq, is_due = self.gathering.add(row)
+        if is_due:
+            self.attend()
         return seq
 
+    def _too_large(self, raw: bytes) -> JournalError:
+        limit = self.settings.frame_limit
+        return JournalError(f"a frame of {len(raw)} bytes is over frame_limit, {limit}")
+
+    def attend(self) -> None:
+        """Do what ``gathering`` says there is to do: a page is full, or the thread waits for a row."""
+        gathering = self.gathering
+        if self._refusal is not None:
+            gathering.look_at = 0
+            gathering.drop()
+            if self._failed is not None:
+                return
+            raise self._refusal
+        gathering.turn_if_full()
+        # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
+        gathering.look_at = gathering.full_at
+        self._wake.set()
+        if gathering.backlog >= self._soft:
+            self._crowded()
+
+    def _crowded(self) -> None:
+        """The disk does not keep up."""
+        if self.on_full is not None and self.full:
+            self.on_full()
+        try:
+            if not self._admit(0):
+                self.dropped += self.gathering.drop()
+        except JournalError:
+            if self._failed is None:
+                raise
+
     def _admit(self, size: int) -> bool:
-        if self._refusal is None and size > self._largest:
-            got = size - ROW_BYTES
-            raise JournalError(f"a frame of {got} bytes is over frame_limit, {self.settings.frame_limit}")
-        while self._refusal is None and self._in_bytes != self._out_bytes:
-            if self._in_bytes + size - self._out_bytes <= self._hard:
+        """Wait for room, or do not; raises if there will be none."""
+        while self._refusal is None and self.backlog:
+            if self.backlog + size <= self._hard:
                 break
             if self.settings.overflow == "drop":
-                self.dropped += 1
                 return False
             self._asked_room = True
             self._room.clear()
@@ -163,27 +186,25 @@ class JournalWriter:
     @property
     def backlog(self) -> int:
         """Bytes of rows taken and not durable yet."""
-        return self._in_bytes - self._out_bytes
+        return self.gathering.backlog
 
     @property
     def full(self) -> bool:
         """Whether the caller should stop taking frames until ``on_room`` is called."""
         if self.backlog < self._soft or self._failed is not None:
             return False
-        self._asked_room = (
-            True  # first the wish, then the second look: the thread does it the other way round
-        )
+        self._asked_room = True  # first the wish, then another look: the thread does it the other way round
         return self.backlog >= self._soft
 
     @property
     def appended(self) -> int:
         """The number of the last row taken."""
-        return self._next_seq - 1
+        return self.gathering.last
 
     @property
     def durable(self) -> int:
         """The number of the last durable row: it and all before it survive a power cut."""
-        return self._durable
+        return self._waiters.durable
 
     @property
     def failed(self) -> JournalError | None:
@@ -195,11 +216,8 @@ class JournalWriter:
 
         Otherwise on the writer's thread. Rows must be waited for in the order they were appended.
         """
-        with self._waiters_lock:
-            if seq > self._durable and self._failed is None:
-                self._waiters.append((seq, callback))
-                return
-        callback(None if seq <= self._durable else self._failed)
+        if self._waiters.add(seq, callback):
+            self._wake.set()
 
     async def synced(self, seq: int) -> None:
         """Wait until row ``seq`` is durable, on an event loop."""
@@ -226,10 +244,10 @@ class JournalWriter:
         done = threading.Event()
         self._hurry = True
         self.add_waiter(seq, lambda _: done.set())
-        self._wake.set()
+        self._wake.set()  # also if nobody was to be waited for
         if not done.wait(timeout):
             raise JournalError(f"row {seq} is not durable after {timeout} s")
-        if self._failed is not None and self._durable < seq:
+        if self._failed is not None and self.durable < seq:
             raise self._failed
         return seq
 
@@ -243,6 +261,7 @@ class JournalWriter:
             return
         self._refusal = self._refusal or JournalError(f"{self.node.directory}: the journal is closed")
         self._closing = True
+        self.gathering.look_at = 0
         self._wake.set()
         self._thread.join()
         try:
@@ -285,50 +304,62 @@ class JournalWriter:
 
     def _gather(self, started: float) -> bool:
         """Wait for a first row, and for more if the last commit was just now; False when all is done."""
-        while not self._rows:
-            if self._closing:
-                return False
+        told, gathering = self.settings, self.gathering
+        while True:
             self._wake.clear()
-            self._threshold = 0
-            if not self._rows and not self._closing:
-                self._wake.wait()
-        self._wake.clear()
-        self._threshold = self.settings.group_bytes
-        wait = started + self.settings.group_seconds - time.monotonic()
-        if wait > 0 and self.backlog < self.settings.group_bytes and not (self._hurry or self._closing):
+            if gathering.is_empty:
+                gathering.look_at = 0
+                if gathering.is_empty:
+                    if self._closing:
+                        return False
+                    self._wake.wait()
+                continue
+            if self._hurry or self._closing:
+                self._hurry = False
+                gathering.turn()
+                return True
+            if gathering.pages:
+                return True
+            size, seconds = told.gather_bytes, told.gather_seconds
+            if self._waiters:
+                size, seconds = min(size, told.group_bytes), told.group_seconds
+            wait = started + seconds - time.monotonic()
+            if wait <= 0 or gathering.pending >= size:
+                gathering.turn()
+                return True
             self._wake.wait(wait)
-        self._threshold = _NEVER
-        self._hurry = False
-        return True
 
     def _commit(self) -> None:
         """Write what is waiting as blocks, sync once, tell who waits."""
-        taken = 0
-        seq = self._durable + 1
-        limit = self.settings.block_limit
-        on_rows, written = self.on_rows, []
-        while self._rows and taken < _COMMIT_BYTES:
-            for group in take_group(self._rows, group_bytes=self.settings.group_bytes, limit=limit):
-                if self._segment is None:
-                    self._segment = self._begin(seq)
-                self._segment.write(block.encode_rows(group.batch, first_seq=seq, salt=self.node.salt))
-                if on_rows is not None:
-                    written.append((seq, group.batch))
-                seq += group.batch.num_rows
-                taken += group.bytes
-            if self._segment is not None and self._segment.size >= self.settings.segment_bytes:
+        pages = self.gathering.pages
+        first_seq, size = self.durable + 1, 0
+        written: list[Page] = []
+        on_rows, seen = self.on_rows, []
+        while pages and size < _COMMIT_BYTES:
+            page = pages.popleft()
+            written.append(page)
+            size += page.bytes
+            body = encode(page)
+            if self._segment is None:
+                self._segment = self._begin(first_seq)
+            head = block.head_of(body, first_seq=first_seq, salt=self.node.salt)
+            self._segment.write(head, body.front, body.back)
+            if on_rows is not None:
+                seen.append((first_seq, body.batch()))
+            first_seq += body.rows
+            if self._segment.size >= self.settings.segment_bytes:
                 break
         assert self._segment is not None
         self._segment.sync()
-        self._durable = seq - 1
-        self._out_bytes += taken
+        del body  # it is a view of the last page
+        self.gathering.written(written)
         if self._segment.size >= self.settings.segment_bytes:
             self._rotate()
-        self._tell()
+        self._tell(first_seq - 1)
         if on_rows is not None:
             with suppress(Exception):  # whoever looks on must not stop the journal
-                for first_seq, batch in written:
-                    on_rows(first_seq, batch)
+                for first, batch in seen:
+                    on_rows(first, batch)
 
     def _begin(self, first_seq: int) -> SegmentAppender:
         opening = block.Opening(
@@ -343,16 +374,8 @@ class JournalWriter:
         if self.settings.seal:
             self.sealer.submit(done.path)
 
-    def _tell(self) -> None:
-        ready: list[Waiter] = []
-        with self._waiters_lock:
-            while self._waiters and (self._failed is not None or self._waiters[0][0] <= self._durable):
-                ready.append(self._waiters.popleft()[1])
-        for callback in ready:
-            with suppress(
-                Exception
-            ):  # a waiter that went away (its loop is closed) must not stop the journal
-                callback(self._failed)
+    def _tell(self, durable: int) -> None:
+        self._waiters.tell(durable, self._failed)
         if self._asked_room and (self.backlog <= self._soft // 2 or self._failed is not None):
             self._asked_room = False
             self._room.set()
@@ -363,14 +386,15 @@ class JournalWriter:
     def _fail(self, exc: BaseException) -> None:
         """Stop for good."""
         reason = exc.strerror if isinstance(exc, OSError) else repr(exc)
-        failed = JournalError(f"{self.node.directory}: the journal stopped at row {self._durable}: {reason}")
+        failed = JournalError(f"{self.node.directory}: the journal stopped at row {self.durable}: {reason}")
         failed.__cause__ = exc
         self._failed = self._refusal = failed
+        self.gathering.look_at = 0
         self._asked_room = True
         if self._segment is not None:
             with suppress(OSError):
                 self._segment.abandon()
-        self._tell()
+        self._tell(self.durable)
         if self._on_failure is not None:
             with suppress(Exception):
                 self._on_failure(failed)

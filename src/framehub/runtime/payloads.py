@@ -54,9 +54,10 @@ def open_payload(frame: Frame, event: Event | None) -> Opened | None:
 
 def labels(opened: Opened | None) -> tuple[str | None, str | None]:
     """What the journal says of a payload: its endpoint, and the name of its error."""
-    if not isinstance(opened, Envelope):
+    if type(opened) is not Envelope:
         return None, None
-    return opened.endpoint, None if opened.error is UNSET else envelope.error_name(opened.error)
+    error = opened.error
+    return opened.endpoint, None if error is UNSET else envelope.error_name(error)
 
 
 def known(opened: Opened | None) -> Opened:

@@ -283,7 +283,7 @@ class Peer(Wire):
         opened = open_payload(frame, event)
         if self._tap:
             endpoint, error = labels(opened)
-            self._tap.frame(IN, frame, bytes(data), received.exchange, endpoint=endpoint, error=error)
+            self._tap.frame(IN, frame, data, received.exchange, endpoint, error, now=now)
         if event is not None:
             if type(opened) is BadEnvelope and self._serving.minds(event) and self._is_too_much(opened):
                 return

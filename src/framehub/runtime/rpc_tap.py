@@ -1,11 +1,11 @@
 """Every message at the proxy's two sockets becomes a row of the journal (spec/journal.md, section 3.4)."""
 
 from collections.abc import Sequence
-from time import monotonic_ns, time_ns
+from time import monotonic, monotonic_ns, time_ns
 from typing import Final
 
 from framehub.journal.record import NO_ID
-from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
+from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side, joined
 from framehub.rpc import words
 from framehub.rpc.asking import About
 from framehub.rpc.jobs import Job
@@ -20,6 +20,11 @@ class RpcTap:
 
     def __init__(self, tap: Tap) -> None:
         self._append = tap.append
+        self._light = -1
+        if tap.takes_brief:
+            self._attend = tap.writer.attend
+            self._gathering = tap.writer.gathering
+            self._light = tap.writer.gathering.light
         self._rows = RpcRows()
         self._texts: dict[bytes, str] = {}
 
@@ -27,19 +32,19 @@ class RpcTap:
         self, side: Side, identity: bytes, parts: Sequence[bytes], about: About, link: bytes | None = None
     ) -> None:
         """Record a message that came; ``link`` is that of the MFP client which it came from, if it did."""
-        at = (time_ns(), monotonic_ns())
         link = link or self._rows.link_of(side, identity)
         if isinstance(about, str):
+            at = (time_ns(), monotonic_ns())
             self._append(self._rows.refused(at, identity, parts, about, link))
         else:
-            self._record(at, IN, identity, parts, about, link)
+            self._record(IN, identity, parts, about, link)
 
     def went(
         self, side: Side, identity: bytes, parts: Sequence[bytes], job: Job | None, link: bytes | None = None
     ) -> None:
         """Record a message that was sent."""
         link = link or self._rows.link_of(side, identity)
-        self._record((time_ns(), monotonic_ns()), OUT, identity, parts, job, link)
+        self._record(OUT, identity, parts, job, link)
 
     def flooded(self, side: Side, identity: bytes) -> None:
         """Record that a message of too many parts or bytes was thrown away."""
@@ -49,7 +54,6 @@ class RpcTap:
 
     def _record(
         self,
-        at: tuple[int, int],
         direction: int,
         identity: bytes,
         parts: Sequence[bytes],
@@ -63,6 +67,7 @@ class RpcTap:
         elif type_ == words.RESPONSE_UNKNOWN_FUNCTION:
             error = "unknown_function"
         if job is None:
+            at = (time_ns(), monotonic_ns())
             self._append(self._rows.row(at, direction, identity, parts, link=link, error=error))
             return
         coder = None
@@ -73,6 +78,14 @@ class RpcTap:
             parent = job.parent if direction == IN else NO_ID
         elif type_ == words.RESPONSE_RESULT:
             coder = self._text(spec.result) if spec else None
+        function = self._text(job.function)
+        raw = joined(identity, parts)
+        if parent is NO_ID and len(raw) <= self._light:
+            constant = self._rows.constant(link, direction, identity, parts)
+            if self._gathering.named(monotonic(), job.wid, function, error, coder, constant, raw):
+                self._attend()
+            return
+        at = (time_ns(), monotonic_ns())
         row = self._rows.row(
             at,
             direction,
@@ -80,7 +93,7 @@ class RpcTap:
             parts,
             link=link,
             exchange=job.wid,
-            function=self._text(job.function),
+            function=function,
             coder=coder,
             parent=parent,
             error=error,

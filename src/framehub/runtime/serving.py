@@ -13,7 +13,6 @@ from msgspec import UNSET
 
 from framehub.codes import ErrorCode
 from framehub.errors import EndpointError, FramehubError, LimitExceeded
-from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("framehub.serving")
 
-current: ContextVar[bytes] = ContextVar("framehub_exchange", default=NO_ID)
+current: ContextVar[tuple[bytes, int] | None] = ContextVar("framehub_exchange", default=None)
 """The exchange whose handler is running: what it asks in turn has this as its parent."""
 
 NO_ENVELOPE = "framehub.error"
@@ -231,14 +230,14 @@ class Serving:
             )
         if not self._recorded:
             return handler(call)
-        token = current.set(self._peer.exchange_name(event.exchange))
+        token = current.set((self._peer.link_id, event.exchange))
         try:
             return handler(call)
         finally:
             current.reset(token)
 
     def _start(self, coroutine: Any, exchange: int) -> asyncio.Task[None]:
-        token = current.set(self._peer.exchange_name(exchange))
+        token = current.set((self._peer.link_id, exchange))
         try:
             task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
         finally:

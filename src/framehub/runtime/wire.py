@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
+from framehub.codes import Service
 from framehub.errors import ConnectionClosed, RequestTimeout
 from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
-from framehub.mfp.frames import Files
-from framehub.mfp.outbox import FRAME_OVERHEAD
+from framehub.mfp.frames import Files, ServiceFrame
+from framehub.mfp.outbox import FRAME_OVERHEAD, Outgoing
 from framehub.mfp.settings import Settings
 from framehub.runtime.alarm import Alarm
 from framehub.runtime.link import Link
@@ -160,12 +162,19 @@ class Wire:
         """Send what waits; the labels belong to the one frame among it that is no service frame."""
         tap = self._tap
         send = self._link.send
+        late = tap.promises if tap else None
         for out in self._outbox.drain():
-            if send(*out.pieces) and tap:
-                tap.frame(
-                    OUT, out.frame, out.data, out.exchange, endpoint=endpoint, error=error, parent=parent
-                )
+            if late is not None and type(out.frame) is ServiceFrame and out.frame.code is Service.ACK:
+                late.when_durable(partial(self._acknowledge, out))
+            elif send(*out.pieces) and tap:
+                tap.frame(OUT, out.frame, out.data, out.exchange, endpoint, error, parent)
+
+    def _acknowledge(self, out: Outgoing) -> None:
+        """What it acknowledges is durable."""
+        if not self.closed.done() and self._link.send(*out.pieces) and self._tap:
+            self._tap.frame(OUT, out.frame, out.data, out.exchange)
 
     def _parent(self) -> bytes:
         """The exchange whose handler asks, where anybody writes that down."""
-        return current.get() if self._tap else NO_ID
+        asked = current.get() if self._tap else None
+        return NO_ID if asked is None else asked[0] + asked[1].to_bytes(8, "big")

@@ -6,8 +6,9 @@ from typing import Any
 from framehub.cli.rows import as_json, as_line, hub_frame_of
 from framehub.codes import HubCommand, HubError, HubState
 from framehub.hub.headers import HubFrame, Settings
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_traffic import HubClient, HubService, Stream, command, refusal
-from framehub.journal.record import to_batch, with_position
+from framehub.journal.record import with_position
 from framehub.journal.traffic import IN, OUT, World
 
 

@@ -6,9 +6,10 @@ import pyarrow as pa
 
 from framehub.codes import HubCommand, HubError, HubState, Service
 from framehub.hub.headers import HubFrame, Way, encode
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import HubRows, stream_exchange
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
-from framehub.journal.record import NO_ID, Row, to_batch
+from framehub.journal.record import NO_ID, Row
 from framehub.journal.rpc_rows import RpcRows
 from framehub.mfp import codec, envelope
 from framehub.mfp.frames import Frame, RequestFrame, ResponseFrame, ServiceFrame

@@ -10,7 +10,7 @@ from framehub.console.frame_rows import Filter
 from framehub.errors import ConnectionClosed
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.live import MOST_ROWS, MOST_SHOWN, MOST_WAITING, Live, Watcher
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.runtime.connect import connect
 from tests.unit.console.rows import Script
 from tests.unit.gateway.test_admin import settings

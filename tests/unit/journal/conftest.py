@@ -8,7 +8,8 @@ import pytest
 from framehub.journal import segments
 from framehub.journal.append import SegmentAppender
 from framehub.journal.block import BLOCK_LIMIT, Opening, encode_rows
-from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, VERSION, Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, VERSION, Row
 
 SALT = 0x5EED5A17
 LINK = b"linklink"

@@ -7,7 +7,8 @@ import pytest
 
 from framehub.errors import JournalError
 from framehub.journal import block
-from framehub.journal.record import SCHEMA, Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import SCHEMA, Row
 
 OPENING = block.Opening("n1", 1, 123, 0xABCD, block.BLOCK_LIMIT)
 

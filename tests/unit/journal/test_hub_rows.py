@@ -8,6 +8,7 @@ import pytest
 from framehub.codes import HubCommand, HubError, HubState
 from framehub.hub.headers import HubFrame, Settings, Way, encode
 from framehub.journal import record
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import IN, OUT, HubRows, ping_exchange, service_link, stream_exchange
 
 AT = (5, 6)
@@ -19,7 +20,7 @@ SERVICE_ROWS = HubRows(SERVICE, version=1, is_service=True)
 
 
 def told(row: record.Row) -> dict[str, Any]:
-    (found,) = record.to_batch([row]).to_pylist()
+    (found,) = to_batch([row]).to_pylist()
     return dict(found)
 
 

@@ -11,7 +11,7 @@ from framehub.errors import MalformedFrame
 from framehub.hub import headers
 from framehub.hub.headers import Way
 from framehub.journal import hub_stories
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.journal.traffic import SECOND, World
 
 Rows: TypeAlias = list[dict[str, Any]]

@@ -4,9 +4,9 @@ import msgspec
 
 from framehub.codes import HubCommand, HubError, HubState
 from framehub.hub.headers import HubFrame
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import ping_exchange, stream_exchange
 from framehub.journal.hub_traffic import HubClient, HubService, Stream, command, error_out, ping, refusal
-from framehub.journal.record import to_batch
 from framehub.journal.traffic import IN, OUT, World
 
 LINK = b"linklink"

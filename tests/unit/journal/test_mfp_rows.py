@@ -1,7 +1,7 @@
 """Which column holds what; the tap's tests tell it for every kind of frame."""
 
 from framehub.codes import Service
-from framehub.journal import record
+from framehub.journal import columns
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.record import NO_ID
 from framehub.mfp import codec
@@ -16,7 +16,7 @@ def test_a_row_says_when_where_and_who() -> None:
     row = ROWS.frame(
         AT, OUT, frame, codec.encode(frame), b"e" * 16, endpoint="e", error="busy", parent=b"p" * 16
     )
-    (told,) = record.to_batch([row]).to_pylist()
+    (told,) = columns.to_batch([row]).to_pylist()
     assert (told["time_ns"], told["mono_ns"], told["link"], told["user"]) == (5, 6, b"linklink", 9)
     assert (told["direction"], told["kind"], told["exchange"], told["parent"]) == (
         "out",
@@ -30,7 +30,7 @@ def test_a_row_says_when_where_and_who() -> None:
 def test_labels_stay_off_frames_without_payload() -> None:
     frame = ServiceFrame(id=1, code=Service.ACK, ref=2)
     row = ROWS.frame(AT, IN, frame, codec.encode(frame), NO_ID, endpoint="e", error="x", parent=b"p" * 16)
-    (told,) = record.to_batch([row]).to_pylist()
+    (told,) = columns.to_batch([row]).to_pylist()
     assert (told["endpoint"], told["error"], told["parent"], told["exchange"]) == (None, None, None, None)
 
 
@@ -41,7 +41,7 @@ def test_rows_that_are_no_frames() -> None:
         ROWS.closed(AT, 1001, ""),
         ROWS.closed(AT, 1002, "bad"),
     ]
-    told = record.to_batch(rows).to_pylist()
+    told = columns.to_batch(rows).to_pylist()
     assert [(row["kind"], row["code"], row["error"], row["refused"], row["recorded"]) for row in told] == [
         ("link_opened", None, None, None, "off"),
         ("refused", None, None, "nothing", "full"),

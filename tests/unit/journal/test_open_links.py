@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from framehub.journal import open_links
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import HubRows
 from framehub.journal.mfp_rows import LinkRows
 from framehub.journal.open_links import FILE, OpenLinks
-from framehub.journal.record import FIXED, Row, to_batch
+from framehub.journal.record import FIXED, Row
 
 ALICE, BOB = LinkRows(b"alice...", 7), HubRows(b"bob.....", version=2, is_service=True)
 

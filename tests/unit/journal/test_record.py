@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from framehub.codes import Kind
-from framehub.journal.record import FIXED, KINDS, NO_ID, ROW_SCHEMA, SCHEMA, Row, to_batch, with_position
+from framehub.journal.columns import to_batch
+from framehub.journal.record import FIXED, KINDS, NO_ID, ROW_SCHEMA, SCHEMA, Row, with_position
 
 
 def test_a_batch_holds_what_the_rows_said(row: Callable[..., Row]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from framehub.codes import BinaryKind, HubState, Service
 from framehub.hub.headers import HubFrame
-from framehub.journal import record, reduced
+from framehub.journal import columns, reduced
 from framehub.journal.hub_rows import HubRows
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.record import Row
@@ -27,7 +27,7 @@ def row(frame: Frame, endpoint: str | None = None, exchange: bytes = EXCHANGE, r
 
 
 def told(reducer: Reducer, made: Row) -> dict[str, Any]:
-    (found,) = record.to_batch([reducer.reduce(made)]).to_pylist()
+    (found,) = columns.to_batch([reducer.reduce(made)]).to_pylist()
     assert isinstance(found, dict)
     return found
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from framehub.codes import Kind, Message
 from framehub.errors import MalformedFrame
-from framehub.journal import record, rpc_rows
+from framehub.journal import columns, record, rpc_rows
 from framehub.journal.rpc_rows import IN, KIND_OF, OUT, PARTS_OF, PAYLOADS, RpcRows, join, split
 
 ROWS = RpcRows()
@@ -20,7 +20,7 @@ WID = b"w" * 16
 
 
 def told(row: record.Row) -> dict[str, Any]:
-    (found,) = record.to_batch([row]).to_pylist()
+    (found,) = columns.to_batch([row]).to_pylist()
     return dict(found)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from framehub.journal import rpc_stories
-from framehub.journal.record import Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import Row
 from framehub.journal.rpc_rows import split
 from framehub.journal.rpc_samples import FUNCTIONS
 from framehub.journal.rpc_traffic import KEY, Caller
@@ -27,6 +28,8 @@ FROM_CLIENTS = {words.QUERY, words.CODER_IDENTITY_QUERY, words.RESPONSE_RECEIVED
 
 class Tape:
     """Takes rows as a journal's tap does."""
+
+    takes_brief = False
 
     def __init__(self) -> None:
         self.rows: list[Row] = []

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.journal.rpc_rows import split
 from framehub.journal.rpc_traffic import HOP, INSIDE, KEY, Caller, Function, Query, Worker
 from framehub.journal.traffic import World

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from framehub.journal import block
-from framehub.journal.record import Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import Row
 from framehub.journal.scan import Block, Damage, SegmentFile, extent, scan_segment
 from framehub.journal.segments import Node
 

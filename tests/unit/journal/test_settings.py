@@ -14,12 +14,14 @@ def test_a_block_holds_one_frame_and_a_mebibyte() -> None:
     ("setting", "value"),
     [
         ("group_bytes", 0),
+        ("gather_bytes", 0),
         ("segment_bytes", 0),
         ("backlog_bytes", -1),
         ("frame_limit", 0),
         ("frame_limit", 1 << 30),
         ("group_seconds", -0.1),
         ("group_seconds", 11),
+        ("gather_seconds", 11),
         ("overflow", "explode"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from framehub.errors import MalformedFrame
 from framehub.journal import stories
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.journal.stories import conversations
 from framehub.journal.traffic import START_NS, World
 from framehub.mfp import codec, envelope

@@ -5,7 +5,7 @@ import pytest
 
 from framehub.codes import BinaryKind, Service
 from framehub.journal import stream_stories
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.journal.traffic import Link, World
 from framehub.mfp import codec, envelope
 from framehub.mfp.checksum import Checksums

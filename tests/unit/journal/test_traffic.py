@@ -4,7 +4,7 @@ from typing import Any
 
 from framehub.codes import HubState, Service
 from framehub.hub.headers import HubFrame
-from framehub.journal.record import to_batch
+from framehub.journal.columns import to_batch
 from framehub.journal.rpc_rows import split
 from framehub.journal.traffic import (
     IN,

@@ -65,7 +65,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 
 
 def test_full_segments_are_finished_and_sealed(tmp_path: Path, row: Callable[..., Row]) -> None:
-    settings = WriterSettings(segment_bytes=20_000, group_bytes=2_000)
+    settings = WriterSettings(segment_bytes=20_000, gather_bytes=2_000)
     with JournalWriter(tmp_path, settings=settings) as writer:
         for number in range(1, 501):
             writer.append(row(number, raw=b"x" * 200))
@@ -78,7 +78,7 @@ def test_full_segments_are_finished_and_sealed(tmp_path: Path, row: Callable[...
 
 
 def test_a_reader_beside_the_writer_sees_a_prefix(tmp_path: Path, row: Callable[..., Row]) -> None:
-    settings = WriterSettings(segment_bytes=30_000, group_bytes=3_000)
+    settings = WriterSettings(segment_bytes=30_000, gather_bytes=3_000)
     writer = JournalWriter(tmp_path, settings=settings)
     seen: list[int] = []
     done = threading.Event()

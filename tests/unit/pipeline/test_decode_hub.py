@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from framehub.errors import MalformedFrame
 from framehub.hub import headers
 from framehub.hub.headers import HubFrame, Way
+from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import HubRows
-from framehub.journal.record import DIRECTIONS, KINDS, to_batch
+from framehub.journal.record import DIRECTIONS, KINDS
 from framehub.pipeline import decode_hub
 from framehub.pipeline.decoded import LAWFUL, NONE, UNLAWFUL
 from framehub.pipeline.spans import Spans

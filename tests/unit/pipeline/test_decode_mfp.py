@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from framehub.codes import BinaryKind, Service
 from framehub.errors import ChecksumFailed, MalformedFrame
+from framehub.journal.columns import to_batch
 from framehub.journal.mfp_rows import IN, LinkRows
-from framehub.journal.record import KINDS, to_batch
+from framehub.journal.record import KINDS
 from framehub.mfp import codec
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame, ServiceFrame

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from framehub.codes import Message
 from framehub.errors import MalformedFrame
-from framehub.journal.record import DIRECTIONS, KINDS, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import DIRECTIONS, KINDS
 from framehub.journal.rpc_rows import RpcRows, join, split
 from framehub.pipeline import decode_rpc
 from framehub.pipeline.decoded import LAWFUL, NONE, UNLAWFUL

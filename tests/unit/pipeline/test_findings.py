@@ -10,11 +10,11 @@ import pytest
 from framehub.codes import BinaryKind
 from framehub.hub.headers import Way
 from framehub.hub.headers import decode as decode_hub
+from framehub.journal.columns import to_batch
 from framehub.journal.generate import generate
 from framehub.journal.hub_rows import HubRows
 from framehub.journal.mfp_rows import IN, LinkRows
 from framehub.journal.reader import read
-from framehub.journal.record import to_batch
 from framehub.journal.rpc_rows import RpcRows
 from framehub.mfp import codec
 from framehub.mfp.frames import BinaryFrame, RequestFrame

@@ -7,7 +7,8 @@ from typing import Any
 
 from framehub.codes import HubCommand, HubError, HubState
 from framehub.hub.headers import HubFrame, Settings, Way, decode, encode
-from framehub.journal.record import Row, to_batch
+from framehub.journal.columns import to_batch
+from framehub.journal.record import Row
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.hub import Hub
 from framehub.runtime.hub_tap import HubTap

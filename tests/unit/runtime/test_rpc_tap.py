@@ -1,6 +1,10 @@
 from typing import Any
 
-from framehub.journal.record import NO_ID, Row, to_batch
+from framehub.journal.block import decode_rows
+from framehub.journal.columns import encode
+from framehub.journal.gathering import Gathering
+from framehub.journal.record import NO_ID, Row
+from framehub.journal.settings import WriterSettings
 from framehub.rpc import words
 from framehub.rpc.jobs import Client, Job
 from framehub.rpc.registry import Function
@@ -11,18 +15,28 @@ PARENT = b"p" * 16
 
 
 class Rows:
-    """Stands where the journal's tap is."""
+    """Stands where the journal's tap is, and its writer."""
+
+    takes_brief = True
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.gathering = Gathering(WriterSettings(), 0)
+        self.writer = self
+        self._last: dict[str, Any] = {}
 
     def append(self, row: Row) -> None:
-        self.rows.append(row)
+        self.gathering.add(row)
+
+    def attend(self) -> None:
+        self.gathering.turn()
 
     @property
     def last(self) -> dict[str, Any]:
-        row: dict[str, Any] = to_batch(self.rows[-1:]).to_pylist()[0]
-        return row
+        self.gathering.turn()
+        while self.gathering.pages:
+            body = encode(self.gathering.pages.popleft())
+            self._last = decode_rows(body.front + bytes(body.back), rows=body.rows).to_pylist()[-1]
+        return self._last
 
 
 def tapped() -> tuple[RpcTap, Rows]:

@@ -1,15 +1,16 @@
 """What a frame looks like as a row."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from framehub.codes import BinaryKind, Service
-from framehub.errors import JournalError
+from framehub.journal.append import SegmentAppender
 from framehub.journal.reader import read
-from framehub.journal.writer import JournalWriter
+from framehub.journal.writer import JournalWriter, WriterSettings
 from framehub.mfp import codec
 from framehub.mfp.frames import (
     BinaryFrame,
@@ -125,32 +126,19 @@ async def test_one_request_is_one_exchange_with_its_question_as_child(tmp_path: 
     assert [row["seq"] for row in found] == list(range(1, 8))
 
 
-class Full:
-    failed: JournalError | None = None
-    full = True
-
-    def append(self, row: object) -> int:
-        return 1
-
-
-def test_a_writer_that_cannot_keep_up_is_reported() -> None:
+def test_a_writer_that_cannot_keep_up_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    tap = Tap(Full(), on_full=lambda: told.append("full"))  # type: ignore[arg-type]
-    tap.link(b"linklink").opened()
-    assert told == ["full"]
+    go = threading.Event()
+    sync = SegmentAppender.sync
 
+    def stuck(appender: SegmentAppender) -> None:
+        assert go.wait(10)
+        sync(appender)
 
-class Failed(Full):
-    failed: JournalError | None = JournalError("disk gone")
-    full = False
-
-    def append(self, row: object) -> int:
-        raise JournalError("disk gone")
-
-
-def test_a_failed_journal_takes_nothing_and_a_wrong_row_is_not_hidden() -> None:
-    Tap(Failed()).link(b"linklink").opened()  # type: ignore[arg-type]
-    broken = Failed()
-    broken.failed = None
-    with pytest.raises(JournalError):
-        Tap(broken).link(b"linklink").opened()  # type: ignore[arg-type]
+    monkeypatch.setattr(SegmentAppender, "sync", stuck)
+    with JournalWriter(tmp_path, settings=WriterSettings(backlog_bytes=2_000)) as writer:
+        link = Tap(writer, on_full=lambda: told.append("full")).link(b"linklink")
+        while not told:
+            link.opened()
+            assert writer.backlog < 5_000
+        go.set()

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from framehub.journal.columns import to_batch
 from framehub.journal.faults.catalogue import Truth
 from framehub.journal.faults.fault import Fault
-from framehub.journal.record import to_batch
 from framehub.journal.traffic import World
 
 Rows = list[dict[str, Any]]

@@ -1,8 +1,9 @@
 import pytest
 
+from framehub.journal.columns import to_batch
 from framehub.journal.faults.fault import changed, unrecorded
 from framehub.journal.mfp_rows import IN, LinkRows
-from framehub.journal.record import Row, to_batch
+from framehub.journal.record import Row
 from framehub.mfp import codec
 from framehub.mfp.frames import RequestFrame
 
