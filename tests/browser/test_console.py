@@ -286,3 +286,27 @@ def test_pages_of_other_origins_are_refused(
     assert all("403" in problem for problem in problems), problems
     assert len(problems) == 2
     problems.clear()
+
+
+def test_pictures_that_come_back_are_shown(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "album.py").write_text(
+        "import framehub\n"
+        "app = framehub.Endpoints()\n"
+        f"PNG = bytes.fromhex('{PNG.hex()}')\n"
+        "@app.on('picture')\n"
+        "def picture(call):\n"
+        "    return framehub.Reply(None, {4: framehub.File(PNG, '<img src=x>.png', 'image/png')})\n"
+    )
+    with gateway(tmp_path, "--app", "album:app") as site:
+        called(page, site, "picture").get_by_role("button", name="Call").click()
+        expect(page.locator(".answer .file a")).to_have_text("<img src=x>.png")
+        page.wait_for_function("document.querySelector('.answer img').naturalWidth === 1")
+
+
+def test_a_port_without_tokens_says_why_it_shows_and_calls_nothing(page: Page, tmp_path: Path) -> None:
+    add(tmp_path / "users", user=1, name="somebody")
+    with gateway(tmp_path, "--tokens", "users", "--no-journal") as site:
+        opened(page, site, "playground")
+        expect(page.get_by_text("Calls from here are off")).to_be_visible()
+        page.keyboard.press("2")
+        expect(page.get_by_text("This gateway records nothing")).to_be_visible()

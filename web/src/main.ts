@@ -59,7 +59,8 @@ class Page {
   #changed(): void {
     const { status, reason, welcome } = this.#session;
     say(this.#status, STATUS[status]);
-    this.#status.className = `status ${status}`;
+    this.#status.dataset["is"] = status;
+    document.body.classList.toggle("alone", status === "login");
     this.#lost.hidden = status !== "lost";
     say(this.#lost, status === "lost" ? `No connection to the gateway: figures stand still. ${reason}` : "");
     this.#out.hidden = !(status === "open" && this.#session.hasToken);

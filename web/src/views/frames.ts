@@ -78,6 +78,7 @@ export class Frames implements View {
     this.#isSeen = true;
     this.#filter = read(rest);
     this.#fillForm();
+    this.#tell();
     this.again();
   }
 

@@ -194,7 +194,7 @@ export class Playground implements View {
         const story = await this.#session.ask<Story>("story", `${link}:2`);
         if (!answer.isConnected) return;
         const head = h("p", { class: "muted" }, "The frames it made, as recorded: ", storyLink(story.exchange, "open as a timeline"));
-        add(this.#result, head, picture(story, (event) => (location.hash = `#/frames/exchange=${event.exchange ?? ""}`)));
+        add(this.#result, head, picture(story, (event) => (location.hash = `#/conversation/${event.exchange ?? story.exchange}`)));
         return;
       } catch {
         // not written yet
