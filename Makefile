@@ -4,7 +4,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock clean
 
 bin := .venv/bin
-typed := src tests benchmarks scripts fuzz $(if $(wildcard examples/*.py),examples)
+typed := src tests benchmarks scripts fuzz examples
 ARGS ?=
 
 help: ## list these verbs

@@ -116,6 +116,26 @@ async def test_the_same_rows_asked_again_are_not_run_again(ours: RpcProxy, notes
     assert sorted(notes.runs) == list(range(20))
 
 
+async def test_a_group_keeps_to_its_limit_however_many_ask_for_it(ours: RpcProxy, notes: Notes) -> None:
+    """[RPC-3.5.5] The proxy sees to it, not the clients."""
+
+    def few(row: int, argument: bytes, attempt: int) -> bytes:
+        return head(KEY, 2) + ids(row, argument, attempt)[-OWN_BYTES:]
+
+    def ask() -> None:
+        batch = [b"%d" % x for x in range(30)]
+        with (
+            BulkCalls(ours.clients_address, b"square", ids=few) as one,
+            BulkCalls(ours.clients_address, b"square", ids=few) as two,
+        ):
+            first, second = one.submit(batch, first=0), two.submit(batch, first=100)
+            assert len(first.wait()) == len(second.wait()) == 30
+
+    await asyncio.to_thread(ask)
+    assert len(notes.runs) == 60
+    assert notes.most == 2
+
+
 async def test_what_fails_is_tried_again_as_often_as_wanted(ours: RpcProxy) -> None:
     batch = [b"0", b"1", b"2", b"-5"]
     (got,) = await asyncio.to_thread(call, ours.clients_address, "moody", batch, retries=1)
