@@ -51,6 +51,13 @@ def _digits(name: str, text: str) -> bytes:
         raise ConfigError(f"{name}: {text!r} is no beginning of one: want hex digits") from None
 
 
+def load() -> None:
+    """Load what looking at rows needs; that takes a while, and need not be on the event loop."""
+    import pyarrow.compute  # noqa: F401
+
+    pa.array(["rows"])  # the first array loads more, pandas for example
+
+
 def chosen(batch: pa.RecordBatch, wanted: Filter) -> pa.RecordBatch:
     """The rows that fit."""
     import pyarrow.compute as pc  # it loads much: a gateway that nobody looks at does without

@@ -5,7 +5,6 @@ another way, ``/call``: there it is a client as any other, and recorded as such.
 """
 
 import asyncio
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from framehub.codes import ErrorCode
-from framehub.console import explained
+from framehub.console import explained, frame_rows
 from framehub.console.frame_rows import Filter
 from framehub.console.timeline import timeline
 from framehub.errors import ConfigError, JournalError
@@ -59,7 +58,7 @@ class Console:
     async def _join(self, call: Call) -> Watcher:
         if not self.live.watchers:
             # What figures are made with loads for a while: not while everybody waits for it.
-            await asyncio.to_thread(import_module, "pyarrow.compute")
+            await asyncio.to_thread(frame_rows.load)
         return self.live.join(call.peer)
 
     async def _watch(self, call: Call) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Rows for a list, and which are wanted."""
 
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -44,6 +46,22 @@ def test_what_fits(script: Script, wanted: dict[str, Any], count: int) -> None:
 def test_a_filter_that_cannot_be_says_so(wanted: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wanted))):
         Filter(**wanted)
+
+
+def test_everything_that_filters_need_can_be_loaded_beforehand() -> None:
+    """On the event loop it would keep everybody waiting."""
+    code = (
+        "import sys, framehub.console.frame_rows as rows; rows.load();"
+        "from framehub.console.figures import Figures;"
+        "from tests.unit.console.rows import Script, timed_out;"
+        "before = set(sys.modules);"
+        "batch = timed_out(Script()).batch;"
+        "Figures().take(batch, 99);"
+        "rows.chosen(batch, rows.Filter(problems=True, name='nap', kinds=['query']));"
+        "late = {name for name in set(sys.modules) - before if not name.startswith('framehub')};"
+        "assert not late, late"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_line_has_what_a_list_shows(script: Script) -> None:
