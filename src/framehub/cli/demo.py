@@ -6,8 +6,6 @@ beside it, with known faults: the audit must find these, and nothing else.
 
 import asyncio
 import json
-import os
-import shlex
 import shutil
 import signal
 import socket
@@ -16,13 +14,14 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import pyarrow.dataset as ds
 from rich.console import Console
 from rich.table import Table
 
+from framehub.cli.demo_next import Links, Places, print_live, print_recorded
 from framehub.errors import FramehubError
 from framehub.gateway.function_traffic import drive_functions
 from framehub.gateway.service_traffic import drive_services
@@ -46,27 +45,8 @@ PORTS = {
     "workers": DEFAULT_WORKERS,
     "admin": DEFAULT_ADMIN,
 }
-ASKED = "SELECT endpoint, outcome, count(*) FROM exchanges GROUP BY ALL ORDER BY 3 DESC"
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
 SERVICE = "framehub.gateway.sample_service:service"
-
-
-class Places(NamedTuple):
-    """Where the gateway listens: MFP, callers of functions, workers, the hub's clients and services."""
-
-    mfp: str
-    clients: str
-    workers: str
-    hub: str
-    services: str
-
-
-class Links(NamedTuple):
-    """Connections of the traffic, to tell stories of."""
-
-    endpoints: str
-    functions: str
-    services: str
 
 
 @click.command()
@@ -75,40 +55,42 @@ class Links(NamedTuple):
               show_default=True, metavar="DIR", help="Where the journal, tables and report go.")  # fmt: skip
 def demo(keep: bool, out: Path) -> None:
     """Start a gateway, a worker and a service, send traffic, turn the journal into tables and a report."""
-    say = Console(stderr=True, highlight=False)
+    say = Console(stderr=True, highlight=False, soft_wrap=True)
     _clear(out)
     journal, tables = out / "journal", out / "tables"
-    say.print("[bold]1[/] gateway: ", end="")
+    say.print("[bold]1[/] a gateway: ", end="")
     gateway, places = _gateway(journal / "demo", out)
     started = [gateway]
     try:
-        say.print(f"{places.mfp}, functions at {places.clients}, journal in {journal}")
-        say.print("[bold]2[/] worker: ", end="")
+        say.print(f"{places.mfp} for pages and programs, every frame into {journal}")
+        say.print("[bold]2[/] a worker: ", end="")
         worker, functions = _worker(out, places.workers)
         started.append(worker)
         say.print(functions, end="")
         service, functions = _service(out, places.services)
         started.append(service)
-        say.print(f"; service: {functions}")
-        say.print("[bold]3[/] traffic: ", end="")
+        say.print(f"; a service: {functions}")
+        say.print("[bold]3[/] a chat with pictures, uploads, mistakes: ", end="")
         seen, link = asyncio.run(drive(places.mfp))
         say.print(_counted(seen))
-        say.print("[bold]4[/] function calls: ", end="")
+        say.print("[bold]4[/] calls of functions: ", end="")
         seen, calls = asyncio.run(drive_functions(places.mfp, places.clients))
         say.print(_counted(seen))
-        say.print("[bold]5[/] streams to a service: ", end="")
+        say.print("[bold]5[/] streams of the hub: ", end="")
         seen, streams = asyncio.run(drive_services(places.mfp, places.hub))
         say.print(_counted(seen))
         if not keep:
             _stop(started)
-        say.print("[bold]6[/] a second node, made up: ", end="")
+        say.print("[bold]6[/] a second gateway's journal, made up: ", end="")
         injected = _make_up(journal / "made-up")
-        say.print(f"{MADE_UP_FRAMES:,} frames with {len(injected)} known faults")
+        say.print(f"{MADE_UP_FRAMES:,} frames, {len(injected)} known faults among them")
         report = _pipeline(journal, tables, say)
         exchanges = _print_results(tables)
         _print_audit(tables, injected)
-        _print_next(journal, tables, report, exchanges, Links(link, calls, streams))
-        _print_commands(places, report, keep=keep)
+        timed_out = next(row["exchange"] for row in exchanges if row["outcome"] == "timeout")
+        click.echo(f"\nthe report: {report.resolve().as_uri()}")
+        print_recorded(journal, tables, Links(timed_out, calls, streams, link))
+        print_live(places, report, keep=keep)
         if keep:
             _wait(gateway, say)
     finally:
@@ -209,11 +191,11 @@ def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
     from framehub.report.page import write_report
 
     with say.status("starting") as status:
-        result = run(journal, tables, progress=lambda step, *_: status.update(f"7 pipeline: {step}"))
+        result = run(journal, tables, progress=lambda step, *_: status.update(f"7 Spark: {step}"))
     counts = ", ".join(f"{rows:,} {name}" for name, rows in result.rows.items())
-    say.print(f"[bold]7[/] pipeline: {counts}, in {result.seconds:.0f} s")
+    say.print(f"[bold]7[/] Spark makes tables of both: {counts}, in {result.seconds:.0f} s")
     report = write_report(tables)
-    say.print(f"[bold]8[/] report: {report}\n")
+    say.print(f"[bold]8[/] a report: {report}\n")
     return report
 
 
@@ -266,58 +248,6 @@ def _print_results(tables: Path) -> list[dict[str, Any]]:
         table.add_row(endpoint, kind, *cells)
     Console().print(table)
     return exchanges
-
-
-def _print_next(
-    journal: Path, tables: Path, report: Path, exchanges: list[dict[str, Any]], links: Links
-) -> None:
-    """What to try with the journal and the tables."""
-    timed_out = next(row["exchange"] for row in exchanges if row["outcome"] == "timeout")
-    program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
-    where = f"--journal {shlex.quote(str(journal))} --tables {shlex.quote(str(tables))}"
-    click.echo(f"\nthe report: {report.resolve()}")
-    click.echo("\nwhat to try next:")
-    for line in (
-        f"{program} story {timed_out} {where}",
-        f"{program} story {links.functions}:2 {where}",
-        f"{program} story {links.services}:2 {where}",
-        f"{program} story {links.endpoints}:2 {where}",
-        f"{program} journal cat {shlex.quote(str(journal))} --limit 20",
-        f"{program} journal check {shlex.quote(str(journal / 'demo'))}",
-        f"{program} pipeline audit {shlex.quote(str(journal))}",
-        f"{program} pipeline explore {shlex.quote(str(tables))} {shlex.quote(ASKED)}",
-        f"{program} pipeline files {shlex.quote(str(tables))}",
-        f"{program} pipeline run {shlex.quote(str(journal))} {shlex.quote(str(tables))}",
-    ):
-        click.echo(f"  {line}")
-
-
-def _print_commands(places: Places, report: Path, *, keep: bool) -> None:
-    """What to try while the gateway is up."""
-    program = os.environ.get("FRAMEHUB_COMMAND", "framehub")
-    item = shlex.quote('{"item": "pear", "days": 5}')
-    hello = shlex.quote('{"room": "lobby", "text": "hi"}')
-    file = shlex.quote(str(report))
-    proxy = "" if places.clients == f"tcp://{DEFAULT_CLIENTS}" else f" --connect {places.clients}"
-    url = "" if places.mfp == f"ws://{DEFAULT_LISTEN}/mfp" else f" --url {places.mfp}"
-    if keep:
-        click.echo(f"\nthe gateway stays up at {places.mfp}; Ctrl-C ends it. From another terminal:")
-    else:
-        proxy = url = ""
-        click.echo(f"\nand with `{program} demo --keep`, from another terminal:")
-    for line in (
-        f"{program} ls{proxy}",
-        f"{program} describe math.divide{proxy}",
-        f"{program} call math.factor 360{proxy}",
-        f"{program} call files.sum --file {file} --out received{proxy}",
-        f"{program} request math.factor 360{url}",
-        f"{program} request quotes.history {item}{url}",
-        f"{program} request chat {hello}{url}",
-        f"{program} request files.store --file {file} --out received{url}",
-        f"{program} stream files.upload --file {file} --wait upload.done{url}",
-        f"{program} ping --count 5{url}",
-    ):
-        click.echo(f"  {line}")
 
 
 def _wait(gateway: "subprocess.Popen[str]", say: Console) -> None:

@@ -20,7 +20,8 @@ async def chat(call: Call) -> object:
         raise EndpointError({"reason": "say {'room': ..., 'text': ...}"})
     room = str(call.data.get("room", "lobby"))
     _rooms[room] = _rooms.get(room, 0) + 1
-    return {"room": room, "messages": _rooms[room], "length": len(call.data["text"])}
+    counted = {"room": room, "messages": _rooms[room], "length": len(call.data["text"])}
+    return {**counted, "pictures": len(call.files)} if call.files else counted
 
 
 @endpoints.on("files.store")

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Awaitable
 from typing import Any
@@ -51,14 +53,13 @@ async def _client(
         await peer.ping()
         links.append(peer.link)
         for _ in range(rounds):
-            text = dice.choice(WORDS)
-            await _count(seen, peer.request("chat", {"room": dice.choice(("lobby", "garden")), "text": text}))
+            said = {"room": dice.choice(("lobby", "garden")), "text": dice.choice(WORDS)}
+            shown = {0: File(picture(dice), "me.png", "image/png")} if dice.random() < 0.2 else None
+            await _count(seen, peer.request("chat", said, files=shown))
             await _count(seen, peer.request("stock.price", dice.choice(("apple", "pear", "unicorn"))))
-        picture = File(dice.randbytes(20_000), "me.png", "image/png")
-        await _count(seen, peer.request("files.store", {"album": number}, files={0: picture, 7: picture}))
-        await _count(
-            seen, peer.announce("files.store", {"album": number}, {0: picture, 1: picture}, ack=True)
-        )
+        album = {key: File(picture(dice), f"{key}.png", "image/png") for key in (0, 7)}
+        await _count(seen, peer.request("files.store", {"album": number}, files=album))
+        await _count(seen, peer.announce("files.store", {"album": number}, album, ack=True))
         await _count(seen, _upload(peer, dice.randbytes(300_000)))
         await asyncio.wait_for(uploaded.wait(), 10)
         await _count(seen, peer.send("chat", {"text": "a message, acknowledged"}, ack=True))
@@ -75,6 +76,21 @@ async def _client(
             await asyncio.sleep(0.05)
     if number == 0:
         await left
+
+
+def picture(dice: random.Random) -> bytes:
+    """A small PNG: stripes of one colour, more or less bright."""
+    red, green, blue = (dice.randrange(64, 256) for _ in range(3))
+    rows = b"".join(
+        b"\0" + bytes((red * step // 32, green * step // 32, blue * step // 32)) * 48
+        for step in (dice.randrange(8, 33) for _ in range(48))
+    )
+    head = struct.pack(">IIBBBBB", 48, 48, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    )
 
 
 async def _upload(peer: Peer, data: bytes) -> None:
