@@ -43,7 +43,7 @@ def print_recorded(journal: Path, tables: Path, links: Links) -> None:
             ("a request that became a call, and the worker's answer", f"story {links.functions}:2 {where}"),
             ("a request that became a stream of the hub", f"story {links.services}:2 {where}"),
             ("a request that a handler in the gateway answered", f"story {links.endpoints}:2 {where}"),
-            ("the last frames, decoded", f"journal cat {_quoted(journal)} --limit 20"),
+            ("the first frames, decoded", f"journal cat {_quoted(journal)} --limit 20"),
             ("is every byte of the journal sound?", f"journal check {_quoted(journal / 'demo')}"),
             ("which rules were broken, and by which frames?", f"pipeline audit {_quoted(journal)}"),
             ("SQL over the tables", f"pipeline explore {_quoted(tables)} {shlex.quote(ASKED)}"),
