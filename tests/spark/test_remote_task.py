@@ -1,11 +1,13 @@
 """Names of calls: what makes a second try of a task meet the results of the first."""
 
+import pickle
 from typing import Any
 
 import pyarrow as pa
 
 from framehub.pipeline.remote_task import Parameter, Plan, failure, ids_of
 from framehub.rpc.groups import is_grouped
+from framehub.runtime.curve import CurveClient, new_keys
 
 
 def plan(**other: Any) -> Plan:
@@ -55,3 +57,14 @@ def test_whatever_differs_is_another_call() -> None:
 
 def test_a_failure_names_its_place() -> None:
     assert str(failure("f", 2, 7, "no")).startswith("f failed in partition 2, row 7: no (on_error='null'")
+
+
+def test_all_of_a_plan_reaches_the_executors() -> None:
+    """Keys too, where the proxy wants some."""
+    from pyspark import cloudpickle
+
+    public, secret = new_keys()
+    own = plan(curve=CurveClient(public, secret))
+    copied = pickle.loads(cloudpickle.dumps(own))  # type: ignore[no-untyped-call]
+    assert copied == own
+    assert secret not in repr(own)

@@ -93,7 +93,7 @@ class Asking:
 
     def _known(self, client: Client, id_: bytes) -> Job | None:
         """The query of this id: the client's own, or its group's."""
-        if not is_grouped(id_):
+        if len(id_) != MAX_ID or not is_grouped(id_):  # most are shorter
             return client.jobs.get(id_)
         group = self.groups.find(id_)
         return group.jobs.get(id_) if group is not None else None

@@ -59,11 +59,12 @@ class Keeping:
         client = job.client
         client.kept_bytes += size
         self.kept_bytes += size
-        for identity in job.hearers:
-            self._to_clients.append((identity, answer, job))
         if job.group is not None:
+            for identity in job.askers:
+                self._to_clients.append((identity, answer, job))
             self._keep_of_group(job, job.group, now)
         else:
+            self._to_clients.append((client.identity, answer, job))
             job.deadline = now + self._settings.kept_seconds
             self._kept[job.wid] = job
             if (over := client.kept_bytes - self._settings.kept_bytes) > 0:
