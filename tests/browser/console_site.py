@@ -6,8 +6,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from playwright.sync_api import expect
+
 from tests.e2e.conftest import ENV, FRAMEHUB, FREE, serving, serving_line
 
+expect.set_options(timeout=30_000)  # the machine may be busy
 APP = ("--app", "framehub.gateway.sample:endpoints")
 
 

@@ -15,7 +15,6 @@ from framehub.runtime.tokens import add
 from tests.browser.conftest import Problems
 from tests.browser.console_site import Site, everything, gateway
 
-expect.set_options(timeout=30_000)
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
     "0000000c49444154789c63606060000000040001f61738550000000049454e44ae426082"
