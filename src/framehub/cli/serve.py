@@ -75,7 +75,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option(
     "--admin", default=DEFAULT_ADMIN, show_default=True, metavar="HOST:PORT",
-    help="Health, metrics and state over HTTP; off: none.",
+    help="The console, health, metrics and state over HTTP; off: none.",
 )  # fmt: skip
 @click.option("--admin-tokens", type=_FILE, metavar="FILE", help="Show them only to who has a token of FILE.")
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), default=Path("journal"),

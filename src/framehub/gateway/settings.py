@@ -23,9 +23,9 @@ class AdminSettings:
     """The admin port. Checked when made; ``ConfigError`` names what is wrong."""
 
     listen: str | None = DEFAULT_ADMIN
-    """HOST:PORT of health, metrics and state over HTTP; None: there is no such port."""
+    """HOST:PORT of the console, health, metrics and state over HTTP; None: there is no such port."""
     tokens: Path | None = None
-    """File with the tokens of those who may see metrics and state; None: anybody on this machine may."""
+    """File with the tokens of those who may look and call there; None: anybody on this machine may."""
 
     def __post_init__(self) -> None:
         if self.listen is None:
