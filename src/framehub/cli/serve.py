@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import resource
 import signal
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,8 @@ def serve(ctx: click.Context, /, config: Path | None, verbose: bool, **_options:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     settings = load(config, os.environ, _given(ctx)).settings
+    # What is in memory are keys, tokens and other people's data: no core dump leaves it on a disk.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     uvloop.run(_run(settings))
 
 
