@@ -257,6 +257,9 @@ def test_a_column_of_another_type_is_refused_before_anything_is_called(
 @pytest.mark.spark
 def test_what_can_be_known_is_told_where_it_is_written(ours: Offering, spark: SparkSession) -> None:
     square, total = remote("square", ours.clients), remote("total", ours.clients, returns="double")
+    named = spark.sql("SELECT 1L AS id, 'x' AS name, make_ym_interval(1) AS any")
+    assert named.select(square(named.id)).columns == ["square(id)"]
+    square(named["any"])  # Arrow has no such type: it is found when it comes
     for wrong, why in (
         (lambda: remote("sqare", ours.clients), "did you mean 'square'"),
         (lambda: remote("zzz", ours.clients), "offered are add, anything, fewer"),
@@ -276,6 +279,8 @@ def test_what_can_be_known_is_told_where_it_is_written(ours: Offering, spark: Sp
         (lambda: square(y="id"), "no parameter y"),
         (lambda: square("id", x="id"), "given twice"),
         (square, "a column for x is missing"),
+        (lambda: square(named.name), "square: x: it takes integer, and the column has string"),
+        (lambda: square(x=named["name"]), "square: x: it takes integer, and the column has string"),
         (total, "at least one column"),
         (lambda: total("id", F.col("a.id")), "two columns are called id"),
         (lambda: total.register(spark), "SQL gives columns no names"),

@@ -15,7 +15,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -135,9 +137,12 @@ class RemoteFunction:
             PipelineError: the function does not take such columns.
         """
         taken, given = self._bound(columns, named)
+        for parameter, column in zip(taken, given, strict=True):
+            if (known := _type_of(column)) is not None:
+                parameter.check(self.name, known)
         plan = self._plan(tuple(taken), by_name=bool(named))
-        column: Column = self._udf(plan)(*(given or [F.lit(0)]))
-        return column
+        made: Column = self._udf(plan)(*(given or [F.lit(0)]))
+        return made
 
     def register(self, spark: SparkSession, name: str | None = None) -> None:
         """Make it a function of SQL in this session, under its own name or another."""
@@ -330,6 +335,20 @@ def _name_of(column: Column | str) -> str:
         return column.rsplit(".", 1)[-1].strip("`")
     text = str(column).removeprefix("Column<'").removesuffix("'>")
     return text.rsplit(" AS ", 1)[-1].rsplit(".", 1)[-1].strip("`")
+
+
+def _type_of(column: Column) -> Any:
+    """The Arrow type of a column that belongs to a DataFrame, as ``df["id"]`` does.
+
+    What the name in ``F.col("id")`` will stand for, Spark does not know yet.
+    """
+    try:
+        node: Any = getattr(column, "_jc").node()  # noqa: B009  (typed as a Column's column)
+        if node.getClass().getSimpleName() != "ExpressionColumnNode" or not node.expression().resolved():
+            return None
+        return to_arrow_type(T._parse_datatype_json_string(node.expression().dataType().json()))
+    except (AttributeError, Py4JError, PySparkException):
+        return None  # a Spark that is elsewhere, or a type that Arrow does not have: the first batch tells
 
 
 def _column(column: Column | str) -> Column:

@@ -42,6 +42,20 @@ class Parameter:
         """Whether null is a value; if not, a row with null is not asked and its result is null."""
         return self.kinds is None or "null" in self.kinds
 
+    def check(self, function: str, type_: Any) -> None:
+        """Refuse an Arrow type that ``function`` does not take here.
+
+        Raises:
+            PipelineError: it does not.
+        """
+        kind = kind_of(type_)
+        if self.kinds is not None and kind not in self.kinds and kind != "null":
+            wanted = " or ".join(sorted(self.kinds - {"null"}))
+            raise PipelineError(
+                f"{function}: {self.name}: it takes {wanted}, and the column has {kind}"
+                f" (Arrow type {type_}): cast it"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -206,14 +220,7 @@ class _Rows:
         """Whether the columns are of the types that the function takes; before anything is called."""
         self._checked = True
         for column, array in zip(self._plan.columns, arrays, strict=True):
-            kind = kind_of(array.type)
-            kinds = column.kinds
-            if kinds is not None and kind not in kinds and kind != "null":
-                wanted = " or ".join(sorted(kinds - {"null"}))
-                raise PipelineError(
-                    f"{self._plan.name}: {column.name}: it takes {wanted}, and the column has {kind}"
-                    f" (Arrow type {array.type}): cast it"
-                )
+            column.check(self._plan.name, array.type)
 
 
 class _Columns:
