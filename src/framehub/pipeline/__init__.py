@@ -9,6 +9,7 @@ session()                              a Spark that works out of the box
 """
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from framehub.errors import PipelineError
 
@@ -16,7 +17,6 @@ if find_spec("pyspark") is None:
     raise PipelineError("Spark is not installed: `pip install framehub[spark]`")
 
 from framehub.pipeline.journal import read_journal
-from framehub.pipeline.remote import RemoteFunction, remote
 from framehub.pipeline.session import session
 from framehub.pipeline.stages.endpoint import endpoint
 from framehub.pipeline.stages.exchanges import exchanges
@@ -25,6 +25,9 @@ from framehub.pipeline.stages.frames import frames
 from framehub.pipeline.stages.messages import messages
 from framehub.pipeline.stages.metrics import metrics
 from framehub.pipeline.stages.violations import violations
+
+if TYPE_CHECKING:
+    from framehub.pipeline.remote_function import RemoteFunction, remote
 
 __all__ = [
     "RemoteFunction",
@@ -39,3 +42,13 @@ __all__ = [
     "session",
     "violations",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Those that call functions load sockets: what reads a journal on an executor has no use for them."""
+    if name not in ("RemoteFunction", "remote"):
+        raise AttributeError(f"module 'framehub.pipeline' has no attribute {name!r}")
+    from framehub.pipeline import remote_function
+
+    value = globals()[name] = getattr(remote_function, name)
+    return value

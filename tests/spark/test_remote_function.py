@@ -1,5 +1,7 @@
 """Remote functions as columns, between real processes."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -10,6 +12,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+import framehub.pipeline
 from framehub.errors import PipelineError
 from framehub.pipeline import remote
 from framehub.pipeline.failures import reason
@@ -308,3 +311,12 @@ def test_a_stream_calls_for_each_of_its_batches(
     rows = sorted(tuple(row) for row in spark.read.parquet(str(tmp_path / "out")).collect())
     assert rows == [(0, 0), (1, 1), (2, 4), (7, 49), (7, 49), (7, 49)]
     assert sorted(runs()) == ["0", "1", "2", "7", "7", "7"]
+
+
+def test_what_reads_a_journal_loads_no_sockets() -> None:
+    """On executors, where many processes start."""
+    program = "import sys, framehub.pipeline.source; print('zmq' in sys.modules); framehub.pipeline.remote"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    with pytest.raises(AttributeError, match="no attribute 'romote'"):
+        framehub.pipeline.romote  # noqa: B018
