@@ -47,4 +47,4 @@ def test_the_machine_knows_no_clock_or_socket(sources: dict[str, str]) -> None:
 def test_the_client_needs_nothing_to_run(root: Path) -> None:
     package = json.loads((root / "clients" / "typescript" / "package.json").read_text())
     assert not package.keys() & {"dependencies", "peerDependencies", "optionalDependencies"}
-    assert package["devDependencies"].keys() == {"@types/node", "esbuild", "typescript"}
+    assert package["devDependencies"].keys() == {"@types/node", "esbuild", "terser", "typescript"}

@@ -8,7 +8,7 @@ import { minified } from "./minified.mjs";
 const tests = ["src", "src/mfp", "browser"].flatMap((directory) =>
   readdirSync(directory).filter((file) => file.endsWith(".test.ts")).map((file) => `./${directory}/${file}`),
 );
-const text = await minified(undefined, {
+const { text, names } = await minified(undefined, {
   entryPoints: undefined,
   stdin: { contents: tests.map((file) => `import "${file}";`).join("\n"), resolveDir: "." },
   alias: {
@@ -22,5 +22,5 @@ const text = await minified(undefined, {
 });
 mkdirSync("out", { recursive: true });
 const unfinished = `out/browser.js.${process.pid}`; // somebody else may be reading the one that is there
-writeFileSync(unfinished, text);
+writeFileSync(unfinished, `globalThis.NAMES = ${JSON.stringify(names)};\n${text}`);
 renameSync(unfinished, "out/browser.js");

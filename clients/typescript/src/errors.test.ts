@@ -33,7 +33,7 @@ for (const [value, text] of values) {
 }
 
 test("a limit names itself, what is allowed and what was asked", () => {
-  const error = new errors.LimitExceeded("bytes", 5, 6, "max_bytes");
-  assert.equal(error.message, "bytes: 6 is over the limit of 5 (max_bytes)");
-  assert.deepEqual([error.limit, error.allowed, error.got], ["bytes", 5, 6]);
+  const error = new errors.LimitExceeded("max_bytes", 5, 6, "; send less");
+  assert.equal(error.message, "max_bytes: 6 is over the limit of 5; send less");
+  assert.deepEqual([error.limit, error.allowed, error.got], ["max_bytes", 5, 6]);
 });

@@ -37,8 +37,8 @@ export class LimitExceeded extends LocalProtocolError {
   readonly allowed: number;
   readonly got: number;
 
-  constructor(limit: string, allowed: number, got: number, hint: string) {
-    super(`${limit}: ${got} is over the limit of ${allowed} (${hint})`);
+  constructor(limit: string, allowed: number, got: number, advice = "") {
+    super(`${limit}: ${got} is over the limit of ${allowed}${advice}`);
     this.limit = limit;
     this.allowed = allowed;
     this.got = got;
@@ -143,8 +143,7 @@ export class ConfigError extends FramehubError {
 }
 
 function textOf(value: unknown): string {
-  if (value !== null && typeof value === "object" && "message" in value) {
-    return "code" in value ? `${value.code}: ${value.message}` : String(value.message);
-  }
+  const { code, message } = Object(value) as { code?: unknown; message?: unknown };
+  if (message !== undefined) return (code === undefined ? "" : `${code}: `) + message;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

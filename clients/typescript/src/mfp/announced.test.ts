@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BinaryKind } from "../codes.ts";
+import { BinaryKind, Protocol } from "../codes.ts";
 import { Announced } from "./announced.ts";
 import type { BinaryFrame, MessageFrame } from "./frames.ts";
 import { fromHex, fromPlain } from "./plain.ts";
@@ -12,13 +12,13 @@ function announced(settings: Partial<Settings> = {}): Announced {
 }
 
 function file(key: number, data = "aa", final = false): BinaryFrame {
-  return { type: "binary", id: 2, ref: 1, kind: BinaryKind.EXPECTED, key, data: fromHex(data), final };
+  return { type: Protocol.BINARY, id: 2, ref: 1, kind: BinaryKind.EXPECTED, key, data: fromHex(data), final };
 }
 
 test("files come in any order and are delivered in the announced one", () => {
   const set = announced();
-  assert.equal(set.received(file(3), 0, 1), false);
-  assert.equal(set.received(file(5, "bb", true), 0, 2), true);
+  assert.equal(set.accept(file(3), 0, 1), false);
+  assert.equal(set.accept(file(5, "bb", true), 0, 2), true);
   const { frame, leftOut, exchange } = set.delivered("never");
   assert.deepEqual(frame.files.map(([key]) => key), [5, 3]);
   assert.deepEqual([leftOut, exchange], [[], 9]);
@@ -27,16 +27,16 @@ test("files come in any order and are delivered in the announced one", () => {
 test("each file that is waited for gives more time, no other does", () => {
   const set = announced({ progressTimeout: 10, badFiles: "deliver" });
   assert.equal(set.deadline, 10);
-  set.received(file(3), 0, 4);
+  set.accept(file(3), 0, 4);
   assert.equal(set.deadline, 14);
-  set.received(file(3), 0, 8);
-  set.received(file(77), 0, 8);
+  set.accept(file(3), 0, 8);
+  set.accept(file(77), 0, 8);
   assert.equal(set.deadline, 14);
 });
 
 test("keys that were not announced are noted up to a bound", () => {
   const set = announced({ badFiles: "deliver", maxFiles: 2 });
-  for (const key of [70, 71, 72, 73, 3, 3]) set.received(file(key), 0, 1);
+  for (const key of [70, 71, 72, 73, 3, 3]) set.accept(file(key), 0, 1);
   const { leftOut, frame } = set.delivered("did not come");
   assert.deepEqual(frame.files.map(([key]) => key), [3]);
   assert.deepEqual(leftOut, [

@@ -1,14 +1,15 @@
 /** An announced message of the peer's: its files come in frames of their own (spec/mfp.md, 8.4). Pure. */
 
 import { BinaryKind } from "../codes.ts";
-import type { MessageReceived } from "./events.ts";
+import { EventType, type MessageReceived } from "./events.ts";
+import { Kind } from "./exchanges.ts";
 import type { BinaryFrame, Bytes, MessageFrame } from "./frames.ts";
 import { KIND_NAMES } from "./layout.ts";
 import type { Settings } from "./settings.ts";
 
 /** One announced message, the files that have come, and what is wrong with the others. */
 export class Announced {
-  readonly kind = "set";
+  readonly kind = Kind.SET;
   readonly exchange: number;
   deadline: number;
   /** Held until it is whole. */
@@ -32,56 +33,56 @@ export class Announced {
   #bad({ kind, key, data, final }: BinaryFrame, held: number): string | undefined {
     const most = this.#settings.maxWaitingBytes;
     if (kind !== BinaryKind.EXPECTED) {
-      return kind === BinaryKind.NONE && final ? undefined : "has no place in an announced message";
+      return kind || !final ? "has no place in an announced message" : undefined;
     }
-    if (!this.#missing.has(key!)) {
-      return this.#frame.expected.includes(key!) ? "came twice" : "was not announced";
-    }
+    if (!this.#missing.has(key!)) return this.#isAnnounced(key!) ? "came twice" : "was not announced";
     return held + data.length > most ? `is over max_waiting_bytes, ${most}` : undefined;
+  }
+
+  #isAnnounced(key: number): boolean {
+    return this.#frame.expected.includes(key);
   }
 
   /** Why a frame of this message loses it, or is left out of it; undefined if it is right. */
   fault(frame: BinaryFrame, held: number): string | undefined {
-    const isFile = frame.kind === BinaryKind.EXPECTED;
+    const { kind, key } = frame;
+    const isFile = kind === BinaryKind.EXPECTED;
     const bad = this.#bad(frame, held);
-    const name = isFile ? `key ${frame.key}` : `a binary frame of kind ${KIND_NAMES[frame.kind]}`;
-    if (bad) return `${name} ${bad}`;
+    if (bad) return `${isFile ? `key ${key}` : `a binary frame of kind ${KIND_NAMES[kind]}`} ${bad}`;
     const missing = this.#missing.size - +isFile;
     const early = this.#settings.badFiles === "drop" && frame.final && missing;
     return early ? `ended with ${missing} files missing` : undefined;
   }
 
   /** Keep a file, or note why it is left out. Whether the message is to be delivered now. */
-  received(frame: BinaryFrame, held: number, now: number): boolean {
+  accept(frame: BinaryFrame, held: number, now: number): boolean {
     const { kind, key, data } = frame;
+    const { maxFiles, progressTimeout } = this.#settings;
+    const leftOut = this.#leftOut;
     const bad = this.#bad(frame, held);
     if (kind === BinaryKind.EXPECTED) {
       if (!bad) {
         this.#files.set(key!, data);
         this.bytes += data.length;
-      } else if (!this.#leftOut.has(key!)) {
+      } else if (this.#isAnnounced(key!) || leftOut.size < maxFiles) {
         // Keys that were not announced are noted up to a bound; of one that came twice the first file stays.
-        const isAnnounced = this.#frame.expected.includes(key!);
-        if (isAnnounced || this.#leftOut.size < this.#settings.maxFiles) this.#leftOut.set(key!, bad);
+        leftOut.set(key!, leftOut.get(key!) ?? bad);
       }
-      if (this.#missing.delete(key!)) this.deadline = now + this.#settings.progressTimeout;
+      if (this.#missing.delete(key!)) this.deadline = now + progressTimeout;
     }
     return frame.final || !this.#missing.size;
   }
 
   /** The message with the files that came, in the announced order, and why others are left out. */
   delivered(why: string): MessageReceived {
-    const frame = this.#frame;
-    const leftOut = new Map([...[...this.#missing].map((key) => [key, why] as const), ...this.#leftOut]);
+    const { expected } = this.#frame;
+    const leftOut = [...this.#missing].map((key) => [key, why] as const);
+    const files = expected.filter((key) => this.#files.has(key));
     return {
-      type: "message_received",
-      frame: { ...frame, files: [...this.#files].sort(byPlaceIn(frame.expected)) },
-      leftOut: [...leftOut].sort(([a], [b]) => a - b),
+      type: EventType.MESSAGE_RECEIVED,
+      frame: { ...this.#frame, files: files.map((key) => [key, this.#files.get(key)!]) },
+      leftOut: [...new Map([...leftOut, ...this.#leftOut])].sort(([a], [b]) => a - b),
       exchange: this.exchange,
     };
   }
-}
-
-function byPlaceIn(keys: readonly number[]): (a: [number, Bytes], b: [number, Bytes]) => number {
-  return ([a], [b]) => keys.indexOf(a) - keys.indexOf(b);
 }

@@ -9,8 +9,11 @@
 import { BinaryKind, Protocol, Service } from "../codes.ts";
 import { ChecksumFailed, MalformedFrame } from "../errors.ts";
 import { BY_FLAG, type Checksums, sizeOf, sumOf } from "./checksum.ts";
-import type { Bytes, Frame } from "./frames.ts";
-import { CHECKSUM, isKeyed, MAP, MAX_U32, MORE, NEED_ACK, OWN, PAYLOAD, SET, STREAM } from "./layout.ts";
+import type { Bytes, Frame, RequestFrame } from "./frames.ts";
+import { CHECKSUM, isKeyed, MAP, MORE, NEED_ACK, OWN, PAYLOAD, SET, STREAM } from "./layout.ts";
+
+/** A bit for each service code that is in use. */
+const ASSIGNED = 0b1001_1110;
 
 export { encode } from "./encoder.ts";
 
@@ -30,69 +33,67 @@ export interface Allowed {
 export function decode(data: Bytes, checksums: Checksums = BY_FLAG, allowed: Allowed = {}): Frame {
   const [head = 0] = data;
   const protocol: Protocol = head >> 5;
-  if (data.length < 5) refuse(`a frame has at least 5 bytes, this one ${data.length}`, data.length);
-  if (protocol < 1 || protocol > 5) refuse(`sub-protocol ${protocol} is not in use`, 0);
+  if (data.length < 5) refuse("at least 5 bytes", data.length);
+  if (protocol < 1 || protocol > 5) refuse(`unknown sub-protocol ${protocol}`, 0);
   const checksum = !!(head & CHECKSUM || allowed.verifyAlways || checksums.mode === "always");
   const end = checksum ? verified(data, checksums) : data.length;
-  const id = u32(data, 1);
-  if (!id) refuse("id 0 is not used", 1);
+  const view = new DataView(data.buffer, data.byteOffset);
 
-  let at = 5;
+  let at = 1;
   /** The next number; whoever reads it knows where it should stand. */
-  const next = (what: string): number => {
+  const next = (what = ""): number => {
     if (end < at + 4) refuse(`cut short inside ${what}`, end);
-    return u32(data, (at += 4) - 4);
+    at += 4;
+    return view.getUint32(at - 4);
   };
   const bytes = (size: number): Bytes => data.subarray(at, (at += size));
   const refusePart = (what: string, size: number, offset = at): void => {
     if (size > end - at) refuse(`${what} of ${size} bytes declared, ${end - at} present`, offset);
   };
 
-  let ref = 0;
-  if (protocol !== Protocol.MESSAGE && protocol !== Protocol.REQUEST) {
-    // A service frame's code is looked at first: it stands before the ref.
-    const code = head & 7;
-    const isAssigned = (code >= Service.ACK && code <= Service.UNKNOWN) || code === Service.PING;
-    if (protocol === Protocol.SERVICE && !isAssigned) refuse(`service code ${code} is not in use`, 0);
-    ref = next("ref");
-    if (!ref) refuse("ref 0 is not used", 5);
-  }
-  const needAck = !!(head & NEED_ACK);
+  const id = next();
+  if (!id) refuse("id 0 is not used", 1);
+  const code: Service = head & 7;
+  const isService = protocol === Protocol.SERVICE;
+  // A service frame's code is looked at first: it stands before the ref.
+  if (isService && !((ASSIGNED >> code) & 1)) refuse(`unknown service code ${code}`, 0);
+  const isMessage = protocol === Protocol.MESSAGE;
+  const ref = isMessage || protocol === Protocol.REQUEST ? 1 : next("ref");
+  if (!ref) refuse("ref 0 is not used", 5);
 
-  if (protocol === Protocol.SERVICE) {
-    const code: Service = head & 7;
+  if (isService) {
     const own = !!(head & OWN);
     if (at < end) refuse("trailing bytes after a service frame", at);
-    if (code === Service.PING && !own) refuse("a ping must have its own bit set", 0);
-    if (code === Service.PING && ref !== id) refuse("a ping must name itself: ref differs from id", 5);
-    return { type: "service", id, code, ref, own, checksum };
-  }
-
-  if (protocol === Protocol.BINARY) {
-    const kind: BinaryKind = (head >> 1) & 3;
-    const key = isKeyed(kind) ? next("key") : undefined;
-    if (kind === BinaryKind.NONE && at < end) {
-      refuse("trailing bytes: this kind of binary frame carries none", at);
+    if (code === Service.PING) {
+      if (!own) refuse("own bit not set", 0);
+      if (ref !== id) refuse("ref differs from id", 5);
     }
-    const final = !(head & MORE);
-    return { type: "binary", id, ref, kind, key, data: bytes(end - at), final, needAck, checksum };
+    return { type: protocol, id, code, ref, own, checksum };
   }
 
-  const { maxFiles = MAX_U32, maxPayloadBytes = MAX_U32 } = allowed;
-  const extra = head & MAP;
-  if (protocol !== Protocol.MESSAGE && extra && extra !== MAP) {
-    refuse("only a message may announce files or open a stream", 0);
+  const needAck = !!(head & NEED_ACK);
+  if (protocol === Protocol.BINARY) {
+    const kind: BinaryKind = code >> 1;
+    const key = isKeyed(kind) ? next("key") : undefined;
+    if (!kind && at < end) refuse("it carries none", at);
+    const final = !(head & MORE);
+    return { type: protocol, id, ref, kind, key, data: bytes(end - at), final, needAck, checksum };
   }
+
+  const { maxFiles = Infinity, maxPayloadBytes = Infinity } = allowed;
+  const extra = head & MAP;
+  const isMap = extra === MAP;
+  if (!isMessage && extra && !isMap) refuse("only a message may do that", 0);
   const sizesAt = at;
   const payloadSize = head & PAYLOAD ? next("payload size") : 0;
   if (payloadSize > maxPayloadBytes) {
     refuse(`payload of ${payloadSize} bytes, at most ${maxPayloadBytes} are allowed`, sizesAt);
   }
-  const [entry, table] = extra === MAP ? [8, "map"] : [4, "set"];
+  const entry = isMap ? 8 : 4;
   const tableSize = extra & SET ? next("map size") : 0;
   const count = tableSize / entry;
   if (extra & SET && (!count || count % 1)) {
-    refuse(`${table} size ${tableSize} is not a positive multiple of ${entry}`, at - 4);
+    refuse(`${isMap ? "map" : "set"} size ${tableSize} is no multiple of ${entry}`, at - 4);
   }
   if (count > maxFiles) refuse(`${count} files, at most ${maxFiles} are allowed`, at - 4);
   refusePart("payload", payloadSize, sizesAt);
@@ -103,21 +104,20 @@ export function decode(data: Bytes, checksums: Checksums = BY_FLAG, allowed: All
   const sizes = new Map<number, number>();
   let declared = 0;
   while (at < tableAt + tableSize) {
-    const key = next("");
+    const key = next();
     if (sizes.has(key)) refuse(`key ${key} stands twice`, at - 4);
-    const size = extra === MAP ? next("") : 0;
+    const size = isMap ? next() : 0;
     sizes.set(key, size);
     declared += size;
   }
   refusePart("files", declared, tableAt);
-  const files = extra === MAP ? [...sizes].map(([key, size]) => [key, bytes(size)] as const) : [];
-  const expected = extra === SET ? [...sizes.keys()] : [];
+  const files = isMap ? [...sizes].map(([key, size]) => [key, bytes(size)] as const) : [];
   if (at < end) refuse(`${end - at} trailing bytes`, at);
 
-  const body = { id, payload, files, needAck, checksum };
-  if (protocol === Protocol.REQUEST) return { type: "request", ...body };
-  if (protocol === Protocol.RESPONSE) return { type: "response", ref, ...body };
-  return { type: "message", expected, streaming: extra === STREAM, ...body };
+  const body = { type: protocol, id, payload, files, needAck, checksum } as RequestFrame;
+  if (!isMessage) return protocol === Protocol.REQUEST ? body : { ...body, type: protocol, ref };
+  const expected = isMap ? [] : [...sizes.keys()];
+  return { ...body, type: protocol, expected, streaming: extra === STREAM };
 }
 
 /** Check the sum; return where it begins. */
@@ -125,21 +125,18 @@ function verified(data: Bytes, checksums: Checksums): number {
   const { mode, algorithm } = checksums;
   const size = sizeOf(checksums);
   const end = data.length - size;
+  const fail = (reason: string, offset: number): never => {
+    throw new ChecksumFailed(reason, offset);
+  };
   if (!(data[0]! & CHECKSUM)) {
-    if (mode === "always") throw new ChecksumFailed("no checksum, but every frame must have one", 0);
-    if (end < 5) {
-      throw new ChecksumFailed("no room for the checksum that every frame must have", data.length);
-    }
+    if (mode === "always") fail("no checksum, but every frame must have one", 0);
+    if (end < 5) fail("no room for the checksum", data.length);
   }
-  if (mode === "off") refuse("checksum bit set, but checksums are off", 0);
-  if (end < 5) refuse(`checksum bit set, but no room for ${size} bytes of it`, data.length);
+  if (mode === "off") refuse("checksums are off", 0);
+  if (end < 5) refuse(`no room for ${size} bytes of checksum`, data.length);
   const right = sumOf(data.subarray(0, end), checksums).every((byte, n) => byte === data[end + n]);
-  if (!right) throw new ChecksumFailed(`wrong ${algorithm} checksum`, end);
+  if (!right) fail(`wrong ${algorithm} checksum`, end);
   return end;
-}
-
-function u32(data: Bytes, at: number): number {
-  return ((data[at]! << 24) | (data[at + 1]! << 16) | (data[at + 2]! << 8) | data[at + 3]!) >>> 0;
 }
 
 function refuse(reason: string, offset: number): never {

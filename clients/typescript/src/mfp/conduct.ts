@@ -8,34 +8,23 @@
 import { PeerMisbehaved } from "../errors.ts";
 import type { Settings } from "./settings.ts";
 
+/** Counts one more, and says why; throws `PeerMisbehaved` if it is one too many. */
+export type Window = (now: number, why?: string) => void;
+
 /** At most `most` of something in any `seconds`. */
-export class Window {
-  readonly #what: string;
-  readonly #most: number;
-  readonly #seconds: number;
-  readonly #times: number[] = [];
-
-  constructor(what: string, most: number, seconds: number) {
-    this.#what = what;
-    this.#most = most;
-    this.#seconds = seconds;
-  }
-
-  /** One more. Throws `PeerMisbehaved` if it is one too many. */
-  count(now: number, why = ""): void {
-    const times = this.#times;
-    if (times.length >= this.#most) {
-      if (now < times[0]! + this.#seconds) {
-        throw new PeerMisbehaved(this.#what, this.#most, this.#seconds, why);
-      }
+export function atMost(what: string, most: number, seconds: number): Window {
+  const times: number[] = [];
+  return (now, why = "") => {
+    if (times.length >= most) {
+      if (now < times[0]! + seconds) throw new PeerMisbehaved(what, most, seconds, why);
       times.shift();
     }
     times.push(now);
-  }
+  };
 }
 
 /** Counts what one peer does. */
-export class Conduct {
+export interface Conduct {
   /** Faults: each was told to the peer in its own way. */
   readonly strikes: Window;
   /** Exchanges that the peer gave up before they were answered. */
@@ -43,11 +32,13 @@ export class Conduct {
   readonly pings: Window;
   /** Frames about what is over, or never was. */
   readonly strays: Window;
+}
 
-  constructor(settings: Settings) {
-    this.strikes = new Window("strikes", settings.maxStrikes, 10);
-    this.cancels = new Window("cancelled exchanges", settings.maxCancels, 10);
-    this.pings = new Window("pings", settings.maxPings, 1);
-    this.strays = new Window("frames about nothing known", settings.maxStrays, 1);
-  }
+export function conductOf(settings: Settings): Conduct {
+  return {
+    strikes: atMost("strikes", settings.maxStrikes, 10),
+    cancels: atMost("cancelled exchanges", settings.maxCancels, 10),
+    pings: atMost("pings", settings.maxPings, 1),
+    strays: atMost("frames about nothing known", settings.maxStrays, 1),
+  };
 }

@@ -8,30 +8,17 @@
  * What the peer may not do throws `RemoteProtocolError`: the connection cannot be trusted any more.
  */
 
-import { BinaryKind, Service } from "../codes.ts";
+import { BinaryKind, Protocol, Service } from "../codes.ts";
 import { RemoteProtocolError } from "../errors.ts";
 import { Announced } from "./announced.ts";
 import { decode } from "./codec.ts";
-import type { Event } from "./events.ts";
-import { count, type UnderWay } from "./exchanges.ts";
+import { type Event, EventType } from "./events.ts";
+import { count, Kind, type UnderWay } from "./exchanges.ts";
 import type { BinaryFrame, Bytes, MessageFrame, RequestFrame, ResponseFrame } from "./frames.ts";
-import { Remembered } from "./remembered.ts";
-import type { Settings } from "./settings.ts";
-import { Unknowns } from "./unknowns.ts";
 import { lost, type Outcome, Verdicts } from "./verdicts.ts";
 
 /** The rules of one connection; the same on both sides of it. */
 export class Connection extends Verdicts {
-  /** Messages in one frame: there is nothing of them to give up, so they are kept apart (8.5). */
-  protected readonly heard: Remembered;
-  protected readonly unknownAnswers = new Unknowns(this.outbox);
-  protected readonly unknownFiles = new Unknowns(this.outbox);
-
-  constructor(settings: Settings, firstId = 1) {
-    super(settings, firstId);
-    this.heard = new Remembered(settings.remembered);
-  }
-
   /**
    * Take one frame; what it means to the owner, if anything.
    *
@@ -41,38 +28,38 @@ export class Connection extends Verdicts {
   receive(data: Bytes, now: number): Outcome {
     const { settings, liveness } = this;
     if (data.length > settings.maxFrameBytes) {
-      throw new RemoteProtocolError(`a frame of ${data.length} bytes, over max_frame_bytes`);
+      throw new RemoteProtocolError("over max_frame_bytes");
     }
     const frame = decode(data, settings.checksums, settings);
     liveness.heard = now;
-    if (frame.type === "service") return this.onService(frame, now);
+    if (frame.type === Protocol.SERVICE) return this.onService(frame, now);
     liveness.used = now;
-    if (frame.type === "request") return this.#onRequest(frame, now);
-    if (frame.type === "response") return this.#onResponse(frame, now);
-    if (frame.type === "binary") return this.#onBinary(frame, now);
+    if (frame.type === Protocol.REQUEST) return this.#onRequest(frame, now);
+    if (frame.type === Protocol.RESPONSE) return this.#onResponse(frame, now);
+    if (frame.type === Protocol.BINARY) return this.#onBinary(frame, now);
     return this.#onMessage(frame, now);
   }
 
   #onRequest(frame: RequestFrame, now: number): Outcome {
     const { maxRequests, requestTimeout } = this.settings;
     const exchange = this.#open(frame.id);
-    const isFull = count(this.theirs, "request") >= maxRequests;
-    if (isFull) this.strike(now, "a request over max_requests");
+    const isFull = count(this.theirs, Kind.REQUEST) >= maxRequests;
+    if (isFull) this.strike(now, "over max_requests");
     this.#acknowledge(frame);
     if (isFull) return this.drop(frame.id, exchange, false);
-    this.theirs.set(frame.id, { kind: "request", exchange, deadline: now + requestTimeout });
-    return { type: "request_received", frame, exchange };
+    this.theirs.set(frame.id, { kind: Kind.REQUEST, exchange, deadline: now + requestTimeout });
+    return { type: EventType.REQUEST_RECEIVED, frame, exchange };
   }
 
   #onResponse(frame: ResponseFrame, now: number): Outcome {
     const { id, ref } = frame;
-    const asked = this.ours.get(ref)?.kind === "request" ? this.endOurs(ref) : undefined;
+    const asked = this.ours.get(ref)?.kind === Kind.REQUEST ? this.endOurs(ref) : undefined;
     if (!asked && !this.givenUp.pop(ref)) {
       this.#blame(now, "a response to nothing", this.outbox.ids.hasGiven(ref));
     }
     this.#acknowledge(frame);
-    if (asked) return { type: "response_received", ref, frame, exchange: asked.exchange };
-    this.unknownAnswers.tell(id, ref, now);
+    if (asked) return { type: EventType.RESPONSE_RECEIVED, ref, frame, exchange: asked.exchange };
+    this.unknowns.tell(id, ref, now);
     return undefined;
   }
 
@@ -80,11 +67,11 @@ export class Connection extends Verdicts {
     const { id, streaming, expected, payload } = frame;
     const { maxStreams, maxAnnounced, maxWaitingBytes } = this.settings;
     const exchange = this.#open(id);
-    const tooMany = streaming && count(this.theirs, "stream") >= maxStreams;
-    const tooMuch = expected.length && (count(this.theirs, "set") >= maxAnnounced ||
+    const tooMany = streaming && count(this.theirs, Kind.STREAM) >= maxStreams;
+    const tooMuch = expected.length && (count(this.theirs, Kind.SET) >= maxAnnounced ||
       this.#held + payload.length > maxWaitingBytes);
-    if (tooMany) this.strike(now, "a stream over max_streams");
-    if (tooMuch) this.strike(now, "an announced message over a limit");
+    if (tooMany) this.strike(now, "over max_streams");
+    if (tooMuch) this.strike(now, "over max_announced");
     this.#acknowledge(frame);
     if (tooMany || tooMuch) return this.drop(id, exchange);
     if (expected.length) {
@@ -92,51 +79,44 @@ export class Connection extends Verdicts {
       return undefined;
     }
     if (streaming) {
-      this.theirs.set(id, { kind: "stream", exchange, deadline: Infinity });
-      return { type: "stream_opened", frame, exchange };
+      this.theirs.set(id, { kind: Kind.STREAM, exchange, deadline: Infinity });
+      return { type: EventType.STREAM_OPENED, frame, exchange };
     }
     this.heard.add(id, exchange);
-    return { type: "message_received", frame, leftOut: [], exchange };
+    return { type: EventType.MESSAGE_RECEIVED, frame, leftOut: [], exchange };
   }
 
   #onBinary(frame: BinaryFrame, now: number): Outcome {
     const { ref, final } = frame;
     const about = this.theirs.get(ref);
-    const fault = this.#faultOf(frame, about);
+    const isSet = about instanceof Announced;
+    const isStream = about?.kind === Kind.STREAM;
+    const isDropped = this.dropped.get(ref);
     const known = this.pastTheirs.get(ref) || this.heard.get(ref);
+    const misplaced = isStream && frame.kind === BinaryKind.EXPECTED && "an announced file in a stream";
+    const fault = isSet ? about.fault(frame, this.#held) : misplaced;
     // Blame the peer for a frame that has no place, before anything comes of it.
     if (fault) this.strike(now, fault);
-    else if (!isTransfer(about) && !this.dropped.get(ref)) {
-      this.#blame(now, "a binary frame of nothing", known > 0);
-    }
+    else if (!isSet && !isStream && !isDropped) this.#blame(now, "a binary frame of nothing", known > 0);
     this.#acknowledge(frame);
-    if (about instanceof Announced) {
-      if (fault && this.settings.badFiles === "drop") {
-        this.drop(ref, about.exchange, !final);
-        return lost(about, ref, fault);
-      }
-      if (!about.received(frame, this.#held, now)) return undefined;
-      this.endTheirs(ref);
-      if (!final) this.dropped.add(ref, about.exchange); // more follows, it says: that is no fault either
-      return about.delivered("did not come before the end");
+    if (!isSet && !isStream) {
+      if (!isDropped) this.unknowns.tell(ref, -ref, now);
+      else if (final) this.dropped.pop(ref);
+      return undefined;
     }
-    if (isTransfer(about)) {
-      if (fault) {
-        this.drop(ref, about.exchange, !final);
-        return lost(about, ref, fault);
-      }
+    const { exchange } = about!;
+    if (fault && (isStream || this.settings.badFiles === "drop")) {
+      this.drop(ref, exchange, !final);
+      return lost(about!, ref, fault);
+    }
+    if (!isSet) {
       if (final) this.endTheirs(ref);
-      return { type: "stream_chunk", frame, exchange: about.exchange };
+      return { type: EventType.STREAM_CHUNK, frame, exchange };
     }
-    if (!this.dropped.get(ref)) this.unknownFiles.tell(ref, ref, now);
-    else if (final) this.dropped.pop(ref);
-    return undefined;
-  }
-
-  #faultOf(frame: BinaryFrame, about: UnderWay | Announced | undefined): string | undefined {
-    if (about instanceof Announced) return about.fault(frame, this.#held);
-    const isWrong = about?.kind === "stream" && frame.kind === BinaryKind.EXPECTED;
-    return isWrong ? "an announced file in a stream" : undefined;
+    if (!about.accept(frame, this.#held, now)) return undefined;
+    this.endTheirs(ref);
+    if (!final) this.dropped.add(ref, exchange); // more follows, it says: that is no fault either
+    return about.delivered("did not come before the end");
   }
 
   /** Bytes of announced messages that wait for files. */
@@ -152,17 +132,17 @@ export class Connection extends Verdicts {
 
   /** A frame about what is over is a stray; one about what never was, a fault. */
   #blame(now: number, why: string, known: boolean): void {
-    this.conduct[known ? "strays" : "strikes"].count(now, why);
+    (known ? this.conduct.strays : this.conduct.strikes)(now, why);
   }
 
   /** Count a fault of the peer's; the owner sees some, such as a payload that is no envelope. */
   strike(now: number, why: string): void {
-    this.conduct.strikes.count(now, why);
+    this.conduct.strikes(now, why);
   }
 
   /** When to call `tick`; Infinity: not at all. */
   get nextDeadline(): number {
-    let first = this.liveness.next;
+    let first = this.liveness.lookAt;
     for (const table of [this.ours, this.theirs]) {
       for (const { deadline } of table.values()) first = Math.min(first, deadline);
     }
@@ -180,7 +160,7 @@ export class Connection extends Verdicts {
     const { ours, theirs, liveness } = this;
     for (const [id, { exchange }] of overdue(ours, now)) {
       this.endOurs(id, code);
-      events.push({ type: "request_failed", id, code, byPeer: false, exchange });
+      events.push({ type: EventType.REQUEST_FAILED, id, code, byPeer: false, exchange });
     }
     for (const [ref, one] of overdue(theirs, now)) {
       const { exchange } = one;
@@ -194,11 +174,11 @@ export class Connection extends Verdicts {
       } else {
         this.endTheirs(ref);
         this.outbox.service(code, ref);
-        events.push({ type: "request_cancelled", ref, code, byPeer: false, exchange });
+        events.push({ type: EventType.REQUEST_CANCELLED, ref, code, byPeer: false, exchange });
       }
     }
-    if (now >= liveness.next) {
-      const waiting = count(ours, "request") + count(theirs, "request") > 0;
+    if (now >= liveness.lookAt) {
+      const waiting = count(ours, Kind.REQUEST) + count(theirs, Kind.REQUEST) > 0;
       const over = liveness.look(now, waiting);
       if (over) events.push(over);
     }
@@ -213,15 +193,10 @@ export class Connection extends Verdicts {
   }
 }
 
-/** An announced message or a stream: what binary frames belong to. */
-function isTransfer(one: UnderWay | undefined): one is UnderWay {
-  return one !== undefined && one.kind !== "request";
-}
-
 /** What is to be given up: requests, then announced messages, the longest overdue first. */
 function overdue<T extends UnderWay>(table: ReadonlyMap<number, T>, now: number): [number, T][] {
   return [...table]
     .filter(([, { deadline }]) => deadline <= now)
     .sort(([, { kind, deadline }], [, other]) =>
-      kind.localeCompare(other.kind) || deadline - other.deadline);
+      kind - other.kind || deadline - other.deadline);
 }

@@ -15,16 +15,6 @@ for (const one of cases("frame")) {
   });
 }
 
-for (const one of cases("unsendable")) {
-  test(`not sent: ${one.name}`, () => {
-    assert.throws(
-      () => encode(fromPlain(one.frame), agreed(one)),
-      (error: unknown) =>
-        error instanceof LocalProtocolError && error.message.includes(one.reason),
-    );
-  });
-}
-
 test("a number of more than 32 bits is not sent", () => {
   const frame = fromPlain({ type: "request", id: 2 ** 32 });
   assert.throws(() => encode(frame), LocalProtocolError);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Protocol } from "../codes.ts";
 import { BadEnvelope, LocalProtocolError } from "../errors.ts";
 import { agreed, cases } from "../testing/vectors.ts";
 import * as codec from "./codec.ts";
@@ -30,7 +31,7 @@ for (const one of cases("envelope")) {
   if (one.hex !== undefined) {
     test(`found in its frame: ${one.name}`, () => {
       const frame = codec.decode(fromHex(one.hex!), agreed(one));
-      assert(frame.type !== "service" && frame.type !== "binary");
+      assert(frame.type !== Protocol.SERVICE && frame.type !== Protocol.BINARY);
       assert.equal(toHex(frame.payload), toHex(payload));
       assert.deepEqual(frame.files.map(([key]) => key), one.files ?? []);
       assert.equal(toHex(codec.encode(frame, agreed(one))), toHex(fromHex(one.hex!)));
@@ -40,12 +41,12 @@ for (const one of cases("envelope")) {
 
 const refusals: [name: string, endpoint: string, data: unknown, why: RegExp][] = [
   ["an empty endpoint", "", 1, /an endpoint has a name/],
-  ["bytes", "a", new Uint8Array(1), /it is bytes; attach/],
-  ["a buffer", "a", new ArrayBuffer(1), /it is bytes; attach/],
-  ["a blob", "a", new Blob(["x"]), /it is bytes; attach/],
+  ["bytes", "a", new Uint8Array(1), /it is bytes/],
+  ["a buffer", "a", new ArrayBuffer(1), /it is bytes/],
+  ["a blob", "a", new Blob(["x"]), /it is bytes/],
   ["a big integer", "a", 1n, /cannot be sent as JSON/],
-  ["half a surrogate pair", "a", ["\ud800"], /half a surrogate pair/],
-  ["half a pair behind a backslash", "a", "\\\udc00", /half a surrogate pair/],
+  ["half a surrogate pair", "a", ["\ud800"], /lone surrogate/],
+  ["half a pair behind a backslash", "a", "\\\udc00", /lone surrogate/],
 ];
 for (const [name, endpoint, data, why] of refusals) {
   test(`not sent: ${name}`, () => {

@@ -7,7 +7,6 @@
  * given.
  */
 
-import type { ErrorCode } from "../codes.ts";
 import { BadEnvelope, LocalProtocolError } from "../errors.ts";
 import type { Bytes, Files } from "./frames.ts";
 import { fault } from "./strict.ts";
@@ -17,29 +16,26 @@ export interface Envelope {
   readonly endpoint: string;
   readonly data?: unknown;
   readonly error?: unknown;
-  readonly filemap?: readonly (readonly [key: number, name: string, type: string])[];
+  readonly filemap?: readonly (readonly [key: number, name: string, type: string])[] | undefined;
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** How `JSON.stringify` writes half a surrogate pair: an escape whose backslash is not itself escaped. */
-const HALF_PAIR = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /** The payload's bytes. Throws `LocalProtocolError`: a value that JSON cannot carry, or an empty endpoint. */
 export function encode({ endpoint, data, error, filemap }: Envelope): Bytes {
-  const refuse = (why: unknown): never => {
-    throw new LocalProtocolError(`data for ${JSON.stringify(endpoint)} cannot be sent as JSON: ${why}`);
-  };
   let json = "";
+  const isBytes = ArrayBuffer.isView(data) || data instanceof ArrayBuffer || data instanceof Blob;
+  let why: unknown = isBytes && "it is bytes; attach or stream it";
   if (!endpoint || typeof endpoint !== "string") throw new LocalProtocolError("an endpoint has a name");
-  if (ArrayBuffer.isView(data) || data instanceof ArrayBuffer || data instanceof Blob) {
-    refuse("it is bytes; attach a file, or send a stream");
-  }
   try {
-    json = JSON.stringify({ endpoint, data, error, filemap });
+    json = why ? "" : JSON.stringify({ endpoint, data, error, filemap });
+    if (/\\ud/.test(json)) why = fault(json); // half a surrogate pair, or what looks like one
   } catch (cause) {
-    refuse(cause);
+    why = cause;
   }
-  if (HALF_PAIR.test(json)) refuse("half a surrogate pair");
+  if (why) {
+    throw new LocalProtocolError(`data for ${JSON.stringify(endpoint)} cannot be sent as JSON: ${why}`);
+  }
   return new TextEncoder().encode(json);
 }
 
@@ -49,14 +45,23 @@ export function encode({ endpoint, data, error, filemap }: Envelope): Bytes {
  * Throws `BadEnvelope`: no envelope, or its filemap does not name exactly the attached files.
  */
 export function decode(payload: Bytes, files?: Files): Envelope {
-  const { endpoint, filemap, data, error } = read(payload); // other keys are ignored
-  if (typeof endpoint !== "string" || !endpoint) refuse("Expected `str` of length >= 1 - at `$.endpoint`");
-  if (filemap !== undefined && !isFilemap(filemap)) refuse("Expected [[key, name, type]] - at `$.filemap`");
+  let json: string | undefined;
+  let value: any;
+  try {
+    value = JSON.parse((json = strictUtf8.decode(payload)));
+  } catch (cause) {
+    const malformed = `JSON is malformed: ${(cause as Error).message}`;
+    refuse(json === undefined ? "invalid unicode, not utf-8" : malformed);
+  }
+  const why = fault(json!);
+  if (why) refuse(why);
+  if (Object(value) !== value || Array.isArray(value)) refuse("Expected `object`");
+  const { endpoint, filemap, data, error } = value as Partial<Envelope>; // other keys are ignored
+  if (!endpoint || typeof endpoint !== "string") refuse("Expected `str` - at `$.endpoint`");
+  if (filemap !== undefined && !isFilemap(filemap)) refuse("filemap: Expected [[key, name, type]]");
   const keys = (filemap ?? []).map(([key]) => key);
-  const named = new Set(keys);
-  if (files && named.size < keys.length) throw new BadEnvelope("filemap names a file twice");
-  if (files && (named.size !== files.length || !files.every(([key]) => named.has(key)))) {
-    throw new BadEnvelope("filemap does not name exactly the attached files");
+  if (files && (keys.length !== files.length || !files.every(([key]) => keys.includes(key)))) {
+    throw new BadEnvelope("filemap: not exactly the attached files, or one twice");
   }
   return {
     endpoint,
@@ -64,25 +69,6 @@ export function decode(payload: Bytes, files?: Files): Envelope {
     ...(error !== undefined && { error }),
     ...(filemap && { filemap }),
   };
-}
-
-function read(payload: Bytes): Partial<Envelope> {
-  let json = "";
-  let value: unknown;
-  try {
-    json = strictUtf8.decode(payload);
-  } catch {
-    refuse("invalid unicode, not utf-8");
-  }
-  try {
-    value = JSON.parse(json);
-  } catch (cause) {
-    refuse(`JSON is malformed: ${(cause as Error).message.slice(0, 100)}`);
-  }
-  const why = fault(json);
-  if (why) refuse(why);
-  if (Object(value) !== value || Array.isArray(value)) refuse("Expected `object`");
-  return value as Partial<Envelope>;
 }
 
 function isFilemap(value: unknown): boolean {
@@ -94,9 +80,4 @@ function isFilemap(value: unknown): boolean {
 
 function refuse(why: string): never {
   throw new BadEnvelope(`the payload is no envelope: ${why}`);
-}
-
-/** An `error` made by the library, not by an application. */
-export function libraryError(code: ErrorCode, message: string): { code: string; message: string } {
-  return { code, message };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConnectionClosed } from "../errors.ts";
 import { Connection } from "./connection.ts";
-import { count } from "./exchanges.ts";
+import { count, Kind } from "./exchanges.ts";
 import { NO_BYTES } from "./frames.ts";
 import { fromHex } from "./plain.ts";
 import { settingsOf } from "./settings.ts";
@@ -27,7 +27,7 @@ test("nothing is kept after the end, and nothing can be said", () => {
   connection.request(NO_BYTES, [], 0);
   connection.ping(0);
   assert.equal(connection.pending, 5);
-  connection.close();
+  connection.end();
   assert.equal(connection.pending, 0);
   assert.equal(connection.nextDeadline, Infinity);
   assert.deepEqual(connection.outbox.drain(), []);
@@ -37,9 +37,9 @@ test("nothing is kept after the end, and nothing can be said", () => {
 test("what is under way is counted by its kind", () => {
   const one = { exchange: 1, deadline: 0 };
   const table = new Map([
-    [1, { kind: "request", ...one } as const],
-    [2, { kind: "stream", ...one } as const],
-    [3, { kind: "request", ...one } as const],
+    [1, { kind: Kind.REQUEST, ...one } as const],
+    [2, { kind: Kind.STREAM, ...one } as const],
+    [3, { kind: Kind.REQUEST, ...one } as const],
   ]);
-  assert.deepEqual([count(table, "request"), count(table, "stream"), count(table, "set")], [2, 1, 0]);
+  assert.deepEqual([count(table, Kind.REQUEST), count(table, Kind.STREAM), count(table, Kind.SET)], [2, 1, 0]);
 });

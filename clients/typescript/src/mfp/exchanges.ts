@@ -6,14 +6,23 @@
 
 import { Service } from "../codes.ts";
 import type { Announced } from "./announced.ts";
+import { type Conduct, conductOf } from "./conduct.ts";
 import { Liveness } from "./liveness.ts";
 import { Outbox } from "./outbox.ts";
 import { Remembered } from "./remembered.ts";
 import type { Settings } from "./settings.ts";
+import { Unknowns } from "./unknowns.ts";
+
+/** What goes on; when time is over, the first are the first to be given up. */
+export enum Kind {
+  REQUEST = 1,
+  SET,
+  STREAM,
+}
 
 /** A request, an announced message or a stream that goes on. */
 export interface UnderWay {
-  readonly kind: "request" | "set" | "stream";
+  readonly kind: Kind;
   readonly exchange: number;
   readonly deadline: number;
 }
@@ -28,7 +37,7 @@ export interface Ours extends UnderWay {
 export class Exchanges {
   readonly settings: Settings;
   /** Seconds after which a request of ours is given up that names no time of its own. */
-  requestTimeout: number;
+  patience: number;
   /** What waits to be sent; the owner drains it. */
   readonly outbox: Outbox;
   protected readonly liveness: Liveness;
@@ -45,6 +54,10 @@ export class Exchanges {
   // What the peer sent, by its ids.
   protected readonly theirs = new Map<number, UnderWay | Announced>();
   protected readonly pastTheirs: Remembered;
+  /** Messages in one frame: there is nothing of them to give up, so they are kept apart (8.5). */
+  protected readonly heard: Remembered;
+  protected readonly unknowns: Unknowns;
+  protected readonly conduct: Conduct;
   /** Transfers that we aborted: what of them is still on its way is no fault. */
   protected readonly dropped: Remembered;
 
@@ -52,12 +65,15 @@ export class Exchanges {
     const isLive = (id: number) => this.ours.has(id) || this.acks.has(id) || this.pings.has(id);
     const remembered = () => new Remembered(settings.remembered);
     this.settings = settings;
-    this.requestTimeout = settings.requestTimeout;
+    this.patience = settings.requestTimeout;
     this.outbox = new Outbox(settings, isLive, firstId);
     this.pastOurs = remembered();
     this.told = remembered();
     this.givenUp = remembered();
     this.pastTheirs = remembered();
+    this.heard = remembered();
+    this.unknowns = new Unknowns(this.outbox);
+    this.conduct = conductOf(settings);
     this.dropped = remembered();
     // Any frame is an answer to such a ping, so its pong is not waited for.
     const knock = () => this.pastOurs.add(...this.pinged());
@@ -65,9 +81,9 @@ export class Exchanges {
   }
 
   /** Forget everything: nothing is sent, received or waited for any more. */
-  close(): void {
-    this.outbox.close();
-    this.liveness.next = Infinity;
+  end(): void {
+    this.outbox.end();
+    this.liveness.lookAt = Infinity;
     for (const table of Object.values(this) as { clear?(): void }[]) table.clear?.();
   }
 
@@ -89,7 +105,7 @@ export class Exchanges {
     this.acks.delete(id);
     this.pastOurs.add(id, over.exchange);
     if (code) {
-      if (over.kind === "request") this.givenUp.add(id, over.exchange);
+      if (over.kind === Kind.REQUEST) this.givenUp.add(id, over.exchange);
       this.outbox.service(code, id, true);
     }
     return over;
@@ -113,7 +129,7 @@ export class Exchanges {
 }
 
 /** How many of a kind are under way. */
-export function count(table: ReadonlyMap<number, UnderWay>, kind: UnderWay["kind"]): number {
+export function count(table: ReadonlyMap<number, UnderWay>, kind: Kind): number {
   let found = 0;
   for (const one of table.values()) if (one.kind === kind) found++;
   return found;

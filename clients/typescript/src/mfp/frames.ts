@@ -4,7 +4,7 @@
  * `checksum` on a value means that the frame carries one, or should; see `checksum.ts`.
  */
 
-import type { BinaryKind, Service } from "../codes.ts";
+import type { BinaryKind, Protocol, Service } from "../codes.ts";
 
 /** Bytes in an `ArrayBuffer`, as WebSockets give and take them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -14,7 +14,7 @@ export type Files = readonly (readonly [key: number, blob: Bytes])[];
 
 /** Nine bytes about another frame; `ref` is one of the sender's own if `own`. */
 export interface ServiceFrame {
-  readonly type: "service";
+  readonly type: Protocol.SERVICE;
   readonly id: number;
   readonly code: Service;
   readonly ref: number;
@@ -32,25 +32,25 @@ interface Body {
 
 /** One way; alone among frames it may announce files (`expected`) or open a stream. */
 export interface MessageFrame extends Body {
-  readonly type: "message";
+  readonly type: Protocol.MESSAGE;
   readonly expected: readonly number[];
   readonly streaming: boolean;
 }
 
 /** A question; it is settled exactly once. */
 export interface RequestFrame extends Body {
-  readonly type: "request";
+  readonly type: Protocol.REQUEST;
 }
 
 /** The answer to the request `ref`. */
 export interface ResponseFrame extends Body {
-  readonly type: "response";
+  readonly type: Protocol.RESPONSE;
   readonly ref: number;
 }
 
 /** A file, a chunk or data that belongs to the message `ref`; `final` ends it. */
 export interface BinaryFrame {
-  readonly type: "binary";
+  readonly type: Protocol.BINARY;
   readonly id: number;
   readonly ref: number;
   readonly kind: BinaryKind;

@@ -11,8 +11,6 @@
 
 import { BinaryKind } from "../codes.ts";
 
-export const MAX_U32 = 2 ** 32 - 1;
-
 export const CHECKSUM = 0b1_0000;
 export const PAYLOAD = 0b0001;
 export const MAP = 0b0110; // both bits: a map of files, then the files
@@ -24,7 +22,7 @@ export const MORE = 0b0001; // binary frames only
 
 /** Whether a binary frame of this kind has a key. */
 export function isKeyed(kind: BinaryKind): boolean {
-  return kind === BinaryKind.EXPECTED || kind === BinaryKind.STREAMING;
+  return kind % BinaryKind.DATA > 0; // expected and streaming ones
 }
 
 /** What a kind of binary frame is called. */

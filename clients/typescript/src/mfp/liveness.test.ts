@@ -3,25 +3,25 @@ import { test } from "node:test";
 import { Liveness } from "./liveness.ts";
 import { settingsOf } from "./settings.ts";
 
-function made(keepalive: number, idleTimeout = Infinity): [Liveness, { sent: number; knocks: number }] {
-  const seen = { sent: 0, knocks: 0 };
+function made(keepalive: number, idleTimeout = Infinity): [Liveness, { said: number; knocks: number }] {
+  const seen = { said: 0, knocks: 0 };
   return [new Liveness(settingsOf({ keepalive, idleTimeout }), seen, () => seen.knocks++), seen];
 }
 
 test("where both times are infinite nobody looks", () => {
-  assert.equal(made(Infinity)[0].next, Infinity);
+  assert.equal(made(Infinity)[0].lookAt, Infinity);
 });
 
 test("a silent peer is pinged once, then looked at twice before it is dead", () => {
   const [liveness, seen] = made(8);
   assert.equal(liveness.look(0, false), undefined);
-  assert.equal(liveness.next, 8);
+  assert.equal(liveness.lookAt, 8);
   liveness.look(8, false);
-  assert.deepEqual([seen.knocks, liveness.next], [1, 15]);
+  assert.deepEqual([seen.knocks, liveness.lookAt], [1, 15]);
   liveness.look(15, false);
-  assert.deepEqual([seen.knocks, liveness.next], [1, 16]);
+  assert.deepEqual([seen.knocks, liveness.lookAt], [1, 16]);
   assert.equal(liveness.look(16, false)?.code, 1001);
-  assert.equal(liveness.next, Infinity);
+  assert.equal(liveness.lookAt, Infinity);
 });
 
 test("any frame is a sign of life", () => {
@@ -30,7 +30,7 @@ test("any frame is a sign of life", () => {
   liveness.look(8, false);
   liveness.heard = 9;
   assert.equal(liveness.look(16, false), undefined);
-  assert.equal(liveness.next, 17);
+  assert.equal(liveness.lookAt, 17);
   assert.equal(seen.knocks, 1);
 });
 
@@ -39,7 +39,7 @@ test("a page that slept first reads what came meanwhile", () => {
   liveness.look(0, false);
   liveness.look(8, false);
   assert.equal(liveness.look(5000, false), undefined);
-  assert.equal(liveness.next, 5001);
+  assert.equal(liveness.lookAt, 5001);
   assert.equal(liveness.look(5001, false)?.code, 1001);
 });
 
@@ -48,8 +48,8 @@ test("what nobody uses is closed; requests under way and frames sent are use, pi
   liveness.look(0, false);
   liveness.heard = 30;
   assert.equal(liveness.look(59, true), undefined);
-  assert.equal(liveness.next, 119);
-  seen.sent++;
+  assert.equal(liveness.lookAt, 119);
+  seen.said++;
   assert.equal(liveness.look(118, false), undefined);
   assert.equal(liveness.look(178, false)?.reason, "not used for 60 s");
 });

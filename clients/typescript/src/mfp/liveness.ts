@@ -8,37 +8,37 @@
  */
 
 import { CloseCode } from "../codes.ts";
-import type { ConnectionOver } from "./events.ts";
+import { type ConnectionOver, EventType } from "./events.ts";
 import type { Settings } from "./settings.ts";
 
-/** Looks at one connection; `next` is when to look again. */
+/** Looks at one connection; `lookAt` is when to look again. */
 export class Liveness {
-  next: number;
+  lookAt: number;
   /** When a frame was last heard: one that is no service frame, and any. */
   used = -Infinity;
   heard = -Infinity;
   readonly #silence: number;
   readonly #idle: number;
-  readonly #outbox: { readonly sent: number };
+  readonly #outbox: { readonly said: number };
   readonly #knock: () => void;
   #sent = 0;
   #pinged: number | undefined;
   #lastCall: number | undefined;
 
-  constructor({ keepalive, idleTimeout }: Settings, outbox: { readonly sent: number }, knock: () => void) {
+  constructor({ keepalive, idleTimeout }: Settings, outbox: { readonly said: number }, knock: () => void) {
     this.#silence = keepalive;
     this.#idle = idleTimeout;
     this.#outbox = outbox;
     this.#knock = knock;
-    this.next = Math.min(keepalive, idleTimeout) < Infinity ? 0 : Infinity;
+    this.lookAt = Math.min(keepalive, idleTimeout) < Infinity ? 0 : Infinity;
   }
 
   /** Judge by the last signs of the peer; `waiting`: requests are under way, which have their own time. */
   look(now: number, waiting: boolean): ConnectionOver | undefined {
-    const { sent } = this.#outbox;
-    if (this.next === 0) this.heard = this.used = now; // what was before the first look proves nothing
-    if (waiting || sent !== this.#sent) {
-      this.#sent = sent;
+    const { said } = this.#outbox;
+    if (this.lookAt === 0) this.heard = this.used = now; // what was before the first look proves nothing
+    if (waiting || said !== this.#sent) {
+      this.#sent = said;
       this.used = now;
     }
     const unused = this.used + this.#idle;
@@ -47,13 +47,13 @@ export class Liveness {
     if (now >= due) {
       return this.#over(CloseCode.GOING_AWAY, `no sign of life for ${2 * this.#silence} s`);
     }
-    this.next = Math.min(due, unused);
+    this.lookAt = Math.min(due, unused);
     return undefined;
   }
 
   #over(code: CloseCode, reason: string): ConnectionOver {
-    this.next = Infinity;
-    return { type: "connection_over", code, reason, exchange: 0 };
+    this.lookAt = Infinity;
+    return { type: EventType.CONNECTION_OVER, code, reason, exchange: 0 };
   }
 
   /** When to look again for signs of life; not after `now`: there were none, the peer is dead. */

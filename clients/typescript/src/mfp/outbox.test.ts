@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Service } from "../codes.ts";
+import { Protocol, Service } from "../codes.ts";
 import { ConnectionClosed, LimitExceeded } from "../errors.ts";
 import { FRAME_OVERHEAD, Outbox } from "./outbox.ts";
 import { toHex } from "./plain.ts";
@@ -21,15 +21,15 @@ test("frames are drained in order, once", () => {
 test("what is no service frame is counted as sent", () => {
   const box = outbox();
   box.service(Service.ACK, 7);
-  assert.equal(box.sent, 0);
-  box.newId();
-  assert.equal(box.sent, 1);
+  assert.equal(box.said, 0);
+  box.send({ type: Protocol.REQUEST, id: 1, payload: new Uint8Array(0), files: [] });
+  assert.equal(box.said, 1);
 });
 
 test("nothing goes out when it is closed", () => {
   const box = outbox();
   box.service(Service.ACK, 7);
-  box.close();
+  box.end();
   assert.deepEqual(box.drain(), []);
   assert.throws(() => box.service(Service.ACK, 7), ConnectionClosed);
 });

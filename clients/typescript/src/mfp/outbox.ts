@@ -1,30 +1,33 @@
 /** Frames on their way out: ids, limits and bytes (spec/mfp.md, 8.1). Pure. */
 
-import { Service } from "../codes.ts";
-import { ConnectionClosed, LimitExceeded } from "../errors.ts";
+import { Protocol, Service } from "../codes.ts";
+import { ConnectionClosed } from "../errors.ts";
 import { Ids } from "../ids.ts";
 import { encode } from "./encoder.ts";
 import type { Bytes, Frame } from "./frames.ts";
-import type { Limits } from "./limits.ts";
+import { check, type Limits } from "./limits.ts";
 import type { Settings } from "./settings.ts";
 
 export const FRAME_OVERHEAD = 32; // head, id, ref, two sizes and a checksum, rounded up
+/** The way out where something is too big. */
+export const IN_A_STREAM = "; send bigger things as files or a stream";
 
 /** Encodes what a connection sends and keeps it until it is drained. */
 export class Outbox {
-  closed = false;
+  ended = false;
   /** What the peer takes, as far as we know. */
-  peer: Limits;
+  accepts: Limits;
   readonly ids: Ids;
+  /** Frames other than acks, aborts and the like. */
+  said = 0;
   /** Conversations so far, whoever began them: each has its number. */
   exchanges = 0;
   #frames: Bytes[] = [];
   #checksums: Settings["checksums"];
-  #services = 0;
   readonly #isLive: (id: number) => boolean;
 
   constructor(settings: Settings, isLive: (id: number) => boolean, firstId: number) {
-    this.peer = settings;
+    this.accepts = settings;
     this.#checksums = settings.checksums;
     if (settings.verifyAlways) this.seal();
     this.#isLive = isLive;
@@ -41,38 +44,30 @@ export class Outbox {
     return this.ids.take(this.#isLive);
   }
 
-  /** Grows with every frame other than acks, aborts and the like. */
-  get sent(): number {
-    return this.ids.taken - this.#services;
-  }
-
   /** Queue one frame. Throws `ConnectionClosed`, or `LocalProtocolError` for what no frame can carry. */
   send(frame: Frame): void {
-    if (this.closed) throw new ConnectionClosed();
+    if (this.ended) throw new ConnectionClosed();
     this.#frames.push(encode(frame, this.#checksums));
+    if (frame.type !== Protocol.SERVICE) this.said++;
   }
 
   /** Queue a service frame; a ping, which is about itself, needs no `ref`. Its id. */
   service(code: Service, ref?: number, own = false): number {
     const id = this.newId();
-    this.#services++;
-    this.send({ type: "service", id, code, ref: ref ?? id, own });
+    this.send({ type: Protocol.SERVICE, id, code, ref: ref ?? id, own });
     return id;
   }
 
   /** Refuse what no frame of this connection can carry, by sizes alone, before a byte is copied. */
   checkSizes(payload: number, files: readonly number[], expected = 0): void {
-    const { maxPayloadBytes, maxFiles } = this.peer;
-    const hint = "max_payload_bytes; send bigger things as files or as a stream";
-    check("bytes of one payload", maxPayloadBytes, payload, hint);
-    check("files of one message", maxFiles, files.length || expected, "max_files");
+    check(this.accepts, "maxPayloadBytes", payload, IN_A_STREAM);
+    check(this.accepts, "maxFiles", files.length || expected);
     this.checkFrame(files.reduce((sum, size) => sum + size + 8, payload + 4 * expected));
   }
 
   /** Refuse a frame that would carry so many bytes. */
   checkFrame(bytes: number): void {
-    const hint = "max_frame_bytes; send bigger things as a stream";
-    check("bytes of one frame", this.peer.maxFrameBytes, bytes + FRAME_OVERHEAD, hint);
+    check(this.accepts, "maxFrameBytes", bytes + FRAME_OVERHEAD, IN_A_STREAM);
   }
 
   /** Take everything that waits, in order. */
@@ -81,13 +76,8 @@ export class Outbox {
   }
 
   /** Drop what waits and send nothing any more. */
-  close(): void {
-    this.closed = true;
+  end(): void {
+    this.ended = true;
     this.drain();
   }
-}
-
-/** Throw `LimitExceeded` for what is more than allowed; `hint` names the setting, and the way out. */
-export function check(limit: string, allowed: number, got: number, hint: string): void {
-  if (got > allowed) throw new LimitExceeded(limit, allowed, got, hint);
 }

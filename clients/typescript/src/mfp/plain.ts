@@ -5,12 +5,12 @@
  * tests and tools; the client itself does without.
  */
 
-import { BinaryKind, Service } from "../codes.ts";
+import { BinaryKind, Protocol, Service } from "../codes.ts";
 import { type Bytes, type Frame, NO_BYTES } from "./frames.ts";
 
 /** A frame as `toPlain` writes it. */
 export interface Plain {
-  readonly type: Frame["type"];
+  readonly type: string;
   readonly id: number;
   readonly ref_id?: number;
   readonly flags?: { readonly checksum?: boolean; readonly need_ack?: boolean };
@@ -28,13 +28,14 @@ export interface Plain {
 
 /** One frame as a JSON object. */
 export function toPlain(frame: Frame): Plain {
-  const { type, id, checksum = false } = frame;
-  if (type === "service") {
+  const { id, checksum = false } = frame;
+  const type = Protocol[frame.type].toLowerCase();
+  if (frame.type === Protocol.SERVICE) {
     const { ref, own } = frame;
     return { type, id, ref_id: ref, code: Service[frame.code].toLowerCase(), own, flags: { checksum } };
   }
   const shared = { type, id, flags: { checksum, need_ack: frame.needAck ?? false } };
-  if (frame.type === "binary") {
+  if (frame.type === Protocol.BINARY) {
     return {
       ...shared,
       ref_id: frame.ref,
@@ -46,25 +47,26 @@ export function toPlain(frame: Frame): Plain {
   }
   return {
     ...shared,
-    ...(frame.type === "response" && { ref_id: frame.ref }),
+    ...(frame.type === Protocol.RESPONSE && { ref_id: frame.ref }),
     ...(frame.payload.length && { payload: toHex(frame.payload) }),
     ...(frame.files.length && {
       files: frame.files.map(([key, blob]) => [key, blob.length, toHex(blob)] as const),
     }),
-    ...(frame.type === "message" && frame.expected.length && { expected: frame.expected }),
-    ...(frame.type === "message" && frame.streaming && { streaming: true }),
+    ...(frame.type === Protocol.MESSAGE && frame.expected.length && { expected: frame.expected }),
+    ...(frame.type === Protocol.MESSAGE && frame.streaming && { streaming: true }),
   };
 }
 
 /** The frame that `toPlain` wrote; what is left out is false, zero or empty. */
 export function fromPlain(plain: Plain): Frame {
-  const { type, id, ref_id: ref = 0, flags = {} } = plain;
+  const { id, ref_id: ref = 0, flags = {} } = plain;
+  const type = Protocol[plain.type.toUpperCase() as keyof typeof Protocol];
   const { checksum = false, need_ack: needAck = false } = flags;
-  if (type === "service") {
+  if (type === Protocol.SERVICE) {
     const code = Service[plain.code!.toUpperCase() as keyof typeof Service];
     return { type, id, ref, code, own: plain.own ?? false, checksum };
   }
-  if (type === "binary") {
+  if (type === Protocol.BINARY) {
     const kind = BinaryKind[plain.kind!.toUpperCase() as keyof typeof BinaryKind];
     const { key, final = false } = plain;
     return { type, id, ref, kind, key, data: fromHex(plain.data ?? ""), final, needAck, checksum };
@@ -72,8 +74,8 @@ export function fromPlain(plain: Plain): Frame {
   const payload = plain.payload ? fromHex(plain.payload) : NO_BYTES;
   const files = (plain.files ?? []).map(([key, , hex]) => [key, fromHex(hex)] as const);
   const body = { id, payload, files, needAck, checksum };
-  if (type === "request") return { type, ...body };
-  if (type === "response") return { type, ref, ...body };
+  if (type === Protocol.REQUEST) return { type, ...body };
+  if (type === Protocol.RESPONSE) return { type, ref, ...body };
   return { type, ...body, expected: plain.expected ?? [], streaming: plain.streaming ?? false };
 }
 

@@ -81,7 +81,7 @@ export function settingsOf(given: Partial<Settings>): Settings {
   }
   const settings = { ...DEFAULTS, ...given };
   if (settings.verifyAlways && settings.checksums.mode === "off") {
-    throw new ConfigError("verifyAlways needs a checksum, but checksums are off");
+    throw new ConfigError("verifyAlways: checksums are off");
   }
   return settings;
 }

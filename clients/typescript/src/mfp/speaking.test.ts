@@ -18,7 +18,7 @@ test("a hello lowers limits and time, and never raises them", () => {
   const connection = made({ requestTimeout: 5 });
   connection.keepTo(told({ requests: 1 }, 3));
   connection.keepTo(told({ requests: 1 }, 30));
-  assert.equal(connection.requestTimeout, 3);
+  assert.equal(connection.patience, 3);
   connection.request(NO_BYTES, [], 0);
   assert.throws(() => connection.request(NO_BYTES, [], 0), LimitExceeded);
   assert.equal(connection.pending, 1);

@@ -1,12 +1,12 @@
 /** One MFP connection, the half that its owner speaks to: what we ask, tell, answer and give up. Pure. */
 
-import { BinaryKind, Service } from "../codes.ts";
+import { BinaryKind, Protocol, Service } from "../codes.ts";
 import { LocalProtocolError, StreamAborted } from "../errors.ts";
-import { count, Exchanges, type UnderWay } from "./exchanges.ts";
+import { count, Exchanges, Kind } from "./exchanges.ts";
 import type { BinaryFrame, Bytes, Files, MessageFrame, RequestFrame, ResponseFrame } from "./frames.ts";
-import { lowered } from "./limits.ts";
+import { check, type Limits, lowered } from "./limits.ts";
 import type { Told } from "./negotiation.ts";
-import { check } from "./outbox.ts";
+import { IN_A_STREAM } from "./outbox.ts";
 
 /** What a frame of ours says beside its content. */
 export interface Flags {
@@ -33,31 +33,28 @@ export class Speaking extends Exchanges {
     payload: Bytes,
     files: Files,
     now: number,
-    timeout = this.requestTimeout,
-    flags: Flags = {},
+    timeout = this.patience,
+    flags?: Flags,
   ): number {
-    const { maxRequests } = this.outbox.peer;
-    this.#checkCount("request", maxRequests, "requests waiting for an answer", "max_requests");
+    this.#checkCount(Kind.REQUEST, "maxRequests");
     this.outbox.checkSizes(payload.length, sizesOf(files));
-    const request: Unsent<RequestFrame> = { type: "request", payload, files, ...flags };
-    return this.#begin(request, "request", now + timeout);
+    const request: Unsent<RequestFrame> = { type: Protocol.REQUEST, payload, files, ...flags };
+    return this.#begin(request, Kind.REQUEST, now + timeout);
   }
 
   /** Tell; files of `expected` keys follow by `file`, the chunks of a stream by `chunk`. */
   message(payload: Bytes, files: Files = [], options: MessageOptions = {}): number {
     const { expected = [], streaming = false } = options;
-    const { peer } = this.outbox;
     this.outbox.checkSizes(payload.length, sizesOf(files), expected.length);
-    if (streaming) this.#checkCount("stream", peer.maxStreams, "open streams", "max_streams");
+    if (streaming) this.#checkCount(Kind.STREAM, "maxStreams");
     if (expected.length) {
-      const what = "announced messages waiting for their files";
       this.#checkRoom(payload.length);
-      this.#checkCount("set", peer.maxAnnounced, what, "max_announced");
+      this.#checkCount(Kind.SET, "maxAnnounced");
     }
     const message: Unsent<MessageFrame> = {
-      type: "message", payload, files, ...options, expected, streaming,
+      type: Protocol.MESSAGE, payload, files, ...options, expected, streaming,
     };
-    if (streaming || expected.length) return this.#begin(message, streaming ? "stream" : "set");
+    if (streaming || expected.length) return this.#begin(message, streaming ? Kind.STREAM : Kind.SET);
     const exchange = ++this.outbox.exchanges;
     const id = this.#send(message, exchange);
     this.#done(id, exchange);
@@ -65,7 +62,7 @@ export class Speaking extends Exchanges {
   }
 
   /** One announced file of our message `ref`; the last missing one ends it. */
-  file(ref: number, key: number, data: Bytes, flags: Flags = {}): number {
+  file(ref: number, key: number, data: Bytes, flags?: Flags): number {
     const set = this.ours.get(ref);
     if (!set?.missing.has(key)) {
       throw new LocalProtocolError(`message ${ref} does not wait for file ${key}`);
@@ -82,7 +79,7 @@ export class Speaking extends Exchanges {
   chunk(ref: number, data: Bytes, options: ChunkOptions = {}): number {
     const { key, final = false } = options;
     const stream = this.ours.get(ref);
-    if (stream?.kind !== "stream") throw new StreamAborted(`stream ${ref} is not open any more`);
+    if (stream?.kind !== Kind.STREAM) throw new StreamAborted(`stream ${ref} is not open any more`);
     const unkeyed = final && !data.length ? BinaryKind.NONE : BinaryKind.DATA;
     const kind = key === undefined ? unkeyed : BinaryKind.STREAMING;
     return this.#binary({ ref, kind, data, ...options, final }, stream.exchange);
@@ -90,29 +87,29 @@ export class Speaking extends Exchanges {
 
   /** Abort an announced message or a stream of ours; false if it was over. */
   giveUp(ref: number): boolean {
-    const { kind = "request" } = this.ours.get(ref) ?? {};
-    return kind !== "request" && !!this.endOurs(ref, Service.ABORT);
+    const { kind = Kind.REQUEST } = this.ours.get(ref) ?? {};
+    return kind !== Kind.REQUEST && !!this.endOurs(ref, Service.ABORT);
   }
 
   /** Give up a request of ours that still waits, and say so; false if it was settled before. */
   cancel(id: number): boolean {
-    return this.ours.get(id)?.kind === "request" && !!this.endOurs(id, Service.ABORT);
+    return this.ours.get(id)?.kind === Kind.REQUEST && !!this.endOurs(id, Service.ABORT);
   }
 
   /** Want no more of a stream of the peer's; false if it was over. */
   abortStream(ref: number): boolean {
     const stream = this.theirs.get(ref);
-    if (stream?.kind !== "stream") return false;
+    if (stream?.kind !== Kind.STREAM) return false;
     this.drop(ref, stream.exchange);
     return true;
   }
 
   /** Answer the peer's request; undefined, and nothing is sent, if it no longer waits. */
-  respond(ref: number, payload: Bytes, files: Files = [], flags: Flags = {}): number | undefined {
+  respond(ref: number, payload: Bytes, files: Files = [], flags?: Flags): number | undefined {
     const asked = this.theirs.get(ref);
-    if (asked?.kind !== "request") return undefined;
+    if (asked?.kind !== Kind.REQUEST) return undefined;
     this.outbox.checkSizes(payload.length, sizesOf(files));
-    const response: Unsent<ResponseFrame> = { type: "response", ref, payload, files, ...flags };
+    const response: Unsent<ResponseFrame> = { type: Protocol.RESPONSE, ref, payload, files, ...flags };
     const id = this.#send(response, asked.exchange);
     this.pastOurs.add(id, asked.exchange);
     this.endTheirs(ref);
@@ -121,7 +118,7 @@ export class Speaking extends Exchanges {
 
   /** Tell the peer that its request or message will not be worked on. */
   refuse(ref: number): void {
-    if (this.theirs.get(ref)?.kind === "request") this.endTheirs(ref);
+    if (this.theirs.get(ref)?.kind === Kind.REQUEST) this.endTheirs(ref);
     this.outbox.service(Service.ABORT, ref);
   }
 
@@ -146,8 +143,8 @@ export class Speaking extends Exchanges {
 
   /** The peer told what it takes: ask for no more, and wait no longer than it works. */
   keepTo({ limits, requestTimeout }: Told): void {
-    this.outbox.peer = lowered(this.settings, limits);
-    this.requestTimeout = Math.min(this.requestTimeout, requestTimeout);
+    this.outbox.accepts = lowered(this.settings, limits);
+    this.patience = Math.min(this.patience, requestTimeout);
   }
 
   /** Throw `LimitExceeded` for an announced message that this peer can never take, by sizes alone. */
@@ -158,11 +155,11 @@ export class Speaking extends Exchanges {
 
   #begin(
     frame: Unsent<RequestFrame> | Unsent<MessageFrame>,
-    kind: UnderWay["kind"],
+    kind: Kind,
     deadline = Infinity,
   ): number {
     const exchange = ++this.outbox.exchanges;
-    const missing = new Set(frame.type === "message" ? frame.expected : []);
+    const missing = new Set(frame.type === Protocol.MESSAGE ? frame.expected : []);
     const id = this.#send(frame, exchange);
     this.ours.set(id, { kind, exchange, deadline, missing, bytes: frame.payload.length });
     return id;
@@ -170,7 +167,7 @@ export class Speaking extends Exchanges {
 
   #binary(frame: Omit<BinaryFrame, "id" | "type">, exchange: number): number {
     this.outbox.checkFrame(frame.data.length);
-    const id = this.#send({ type: "binary", ...frame }, exchange);
+    const id = this.#send({ type: Protocol.BINARY, ...frame }, exchange);
     if (frame.final) {
       this.ours.delete(frame.ref);
       this.#done(frame.ref, exchange);
@@ -193,19 +190,18 @@ export class Speaking extends Exchanges {
     this.pastOurs.add(id, exchange);
   }
 
-  #checkCount(kind: UnderWay["kind"], most: number, what: string, hint: string): void {
-    check(what, most, count(this.ours, kind) + 1, hint);
+  #checkCount(kind: Kind, limit: keyof Limits): void {
+    check(this.outbox.accepts, limit, count(this.ours, kind) + 1);
   }
 
   /** Refuse what the peer would not hold until its message is whole. */
   #checkRoom(size: number): void {
-    for (const { kind, bytes } of this.ours.values()) if (kind === "set") size += bytes;
+    for (const { kind, bytes } of this.ours.values()) if (kind === Kind.SET) size += bytes;
     this.#checkHeld(size);
   }
 
   #checkHeld(size: number): void {
-    const hint = "max_waiting_bytes; send bigger things as a stream";
-    check("bytes of announced messages and files waiting", this.outbox.peer.maxWaitingBytes, size, hint);
+    check(this.outbox.accepts, "maxWaitingBytes", size, IN_A_STREAM);
   }
 }
 

@@ -19,11 +19,11 @@ test("the same ref is answered once in 5 s", () => {
   assert.equal(outbox.drain().length, 2);
 });
 
-test("only the last 256 are remembered", () => {
+test("only the last 512 are remembered", () => {
   const [unknowns, outbox] = made();
-  for (let ref = 1; ref <= 257; ref++) unknowns.tell(ref, ref, 0);
+  for (let ref = 1; ref <= 513; ref++) unknowns.tell(ref, ref, 0);
   outbox.drain();
-  unknowns.tell(257, 257, 1);
+  unknowns.tell(513, 513, 1);
   assert.equal(outbox.drain().length, 0);
   unknowns.tell(1, 1, 1);
   assert.equal(outbox.drain().length, 1);

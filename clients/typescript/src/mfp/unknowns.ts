@@ -4,7 +4,7 @@ import { Service } from "../codes.ts";
 import type { Outbox } from "./outbox.ts";
 
 const QUIET_SECONDS = 5;
-const BOUND = 256;
+const BOUND = 512;
 
 /** Says `unknown` at most once about the same ref in some seconds; remembers the last few refs. */
 export class Unknowns {
@@ -15,13 +15,13 @@ export class Unknowns {
     this.#outbox = outbox;
   }
 
-  /** A frame referred to `ref`; `id` is what the answer names. */
-  tell(id: number, ref: number, now: number): void {
+  /** A frame of the peer's referred to `key`, negative for ids of its own; `id` is what the answer names. */
+  tell(id: number, key: number, now: number): void {
     const said = this.#said;
-    if (now < said.get(ref)! + QUIET_SECONDS) return;
-    said.delete(ref);
+    if (now < said.get(key)! + QUIET_SECONDS) return;
+    said.delete(key);
     if (said.size >= BOUND) said.delete(said.keys().next().value!);
-    said.set(ref, now);
+    said.set(key, now);
     this.#outbox.service(Service.UNKNOWN, id);
   }
 

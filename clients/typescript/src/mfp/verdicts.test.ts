@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { PeerMisbehaved } from "../errors.ts";
 import { Connection } from "./connection.ts";
 import { NO_BYTES } from "./frames.ts";
+import { EventType } from "./events.ts";
 import { fromHex } from "./plain.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 
@@ -37,7 +38,7 @@ test("a message that is refused is acknowledged no more", () => {
   const connection = made();
   connection.message(NO_BYTES, [], { needAck: true });
   const refused = connection.receive(fromHex("23 00000001 00000001"), 0);
-  assert.deepEqual(refused, { type: "message_refused", id: 1, exchange: 1 });
+  assert.deepEqual(refused, { type: EventType.MESSAGE_REFUSED, id: 1, exchange: 1 });
   assert.equal(connection.pending, 0);
   assert.equal(connection.receive(fromHex("21 00000002 00000001"), 0), undefined);
 });

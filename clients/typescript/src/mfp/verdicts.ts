@@ -1,11 +1,9 @@
 /** What the peer's service frames say of what is under way on a connection (spec/mfp.md, 4 and 8). Pure. */
 
 import { Service } from "../codes.ts";
-import { Conduct } from "./conduct.ts";
-import type { Event, MessageLost, StreamLost } from "./events.ts";
-import type { UnderWay } from "./exchanges.ts";
+import { type Event, EventType, type MessageLost, type StreamLost } from "./events.ts";
+import { Kind, type UnderWay } from "./exchanges.ts";
 import type { ServiceFrame } from "./frames.ts";
-import type { Settings } from "./settings.ts";
 import { Speaking } from "./speaking.ts";
 
 export type Outcome = Event | undefined;
@@ -14,17 +12,11 @@ export type Outcome = Event | undefined;
 export class Verdicts extends Speaking {
   /** Service frames about nothing we know: lawful one by one, suspicious in crowds. */
   ignored = 0;
-  protected readonly conduct: Conduct;
-
-  constructor(settings: Settings, firstId = 1) {
-    super(settings, firstId);
-    this.conduct = new Conduct(settings);
-  }
 
   protected onService(frame: ServiceFrame, now: number): Outcome {
     const { code, ref, own } = frame;
     if (code === Service.PING) {
-      this.conduct.pings.count(now);
+      this.conduct.pings(now);
       this.outbox.exchanges++;
       this.outbox.service(Service.ACK, ref);
       return undefined;
@@ -33,9 +25,9 @@ export class Verdicts extends Speaking {
       if (code === Service.ACK || code === Service.UNKNOWN) return this.#ignore(frame, now);
       const over = this.endTheirs(ref);
       if (over) {
-        this.conduct.cancels.count(now);
-        return over.kind === "request"
-          ? { type: "request_cancelled", ref, code, byPeer: true, exchange: over.exchange }
+        this.conduct.cancels(now);
+        return over.kind === Kind.REQUEST
+          ? { type: EventType.REQUEST_CANCELLED, ref, code, byPeer: true, exchange: over.exchange }
           : lost(over, ref, "the sender gave it up");
       }
       this.dropped.pop(ref);
@@ -52,18 +44,18 @@ export class Verdicts extends Speaking {
     const exchange = this.acks.get(id);
     this.pings.delete(id);
     this.acks.delete(id);
-    if (ping) return { type: "pong_received", id, roundTrip: now - ping[1], exchange: ping[0] };
-    return exchange ? { type: "acknowledged", id, exchange } : undefined;
+    if (ping) return { type: EventType.PONG_RECEIVED, id, roundTrip: now - ping[1], exchange: ping[0] };
+    return exchange ? { type: EventType.ACKNOWLEDGED, id, exchange } : undefined;
   }
 
   /** A timeout, abort or unknown about something that we sent. */
   #refused(id: number, code: Service): Outcome {
     const over = this.endOurs(id);
-    if (over?.kind === "request") {
-      return { type: "request_failed", id, code, byPeer: true, exchange: over.exchange };
+    if (over?.kind === Kind.REQUEST) {
+      return { type: EventType.REQUEST_FAILED, id, code, byPeer: true, exchange: over.exchange };
     }
     if (over) {
-      const type = over.kind === "stream" ? "stream_refused" : "message_refused";
+      const type = over.kind === Kind.STREAM ? EventType.STREAM_REFUSED : EventType.MESSAGE_REFUSED;
       return { type, id, exchange: over.exchange };
     }
     const exchange = code === Service.ABORT ? this.told.pop(id) : 0;
@@ -71,19 +63,19 @@ export class Verdicts extends Speaking {
     if (!exchange || (last && last !== exchange)) return undefined; // ids wrapped: it is about a later one
     this.acks.delete(id);
     this.pastOurs.add(id, exchange);
-    return { type: "message_refused", id, exchange };
+    return { type: EventType.MESSAGE_REFUSED, id, exchange };
   }
 
   /** A service frame about nothing that we remember; what we sent long ago may still be spoken of. */
   #ignore(frame: ServiceFrame, now: number): undefined {
     this.ignored++;
     if (frame.own || !this.outbox.ids.hasGiven(frame.ref)) {
-      this.conduct.strays.count(now, "a service frame about nothing");
+      this.conduct.strays(now, "a service frame about nothing");
     }
   }
 }
 
 /** An announced message or a stream of the peer's that will never be whole. */
 export function lost({ kind, exchange }: UnderWay, ref: number, reason: string): MessageLost | StreamLost {
-  return { type: kind === "set" ? "message_lost" : "stream_lost", ref, reason, exchange };
+  return { type: kind === Kind.SET ? EventType.MESSAGE_LOST : EventType.STREAM_LOST, ref, reason, exchange };
 }

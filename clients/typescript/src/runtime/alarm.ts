@@ -5,7 +5,7 @@ import { later, now } from "./signals.ts";
 /** Rings once for each deadline set; a later deadline waits until the earlier one has rung. */
 export class Alarm {
   /** When it will ring. */
-  at = Infinity;
+  due = Infinity;
   readonly #ring: () => void;
   #stop = () => {};
 
@@ -15,11 +15,11 @@ export class Alarm {
 
   /** Ring at `deadline`, unless an earlier one is set. */
   set(deadline: number): void {
-    if (this.at <= deadline) return;
+    if (this.due <= deadline) return;
     this.cancel();
-    this.at = deadline;
+    this.due = deadline;
     this.#stop = later(deadline - now(), () => {
-      this.at = Infinity;
+      this.due = Infinity;
       this.#ring();
     });
   }
@@ -27,6 +27,6 @@ export class Alarm {
   /** Do not ring. */
   cancel(): void {
     this.#stop();
-    this.at = Infinity;
+    this.due = Infinity;
   }
 }

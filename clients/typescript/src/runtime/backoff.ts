@@ -16,10 +16,9 @@ export interface Backoff {
 export function backoffOf(given: Partial<Backoff>): Backoff {
   const backoff = { first: 0.1, most: 10, factor: 2, ...given };
   const { first, most, factor } = backoff;
-  if (!(first > 0 && first <= most)) {
-    throw new ConfigError(`want 0 < first <= most, not first=${first} and most=${most}`);
+  if (!(first > 0 && first <= most && factor > 1)) {
+    throw new ConfigError("reconnect: want 0 < first <= most, factor > 1");
   }
-  if (!(factor > 1)) throw new ConfigError(`factor must be above 1, not ${factor}`);
   return backoff;
 }
 

@@ -36,15 +36,11 @@ export interface ConnectOptions {
  * Throws `ConfigError`: this cannot be asked for; `ConnectFailed`: nobody there, or it would not have us.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Peer> {
-  const { token, checksum, endpoints = new Endpoints(), reconnect = true, signal } = options;
-  const WebSocket = options.WebSocket ?? (globalThis.WebSocket as SocketClass | undefined);
-  if (!WebSocket) throw new ConfigError("there is no WebSocket here: give a class as `WebSocket`");
+  const { token, checksum, endpoints = new Endpoints(), reconnect = true, signal, limits } = options;
+  const { WebSocket = globalThis.WebSocket as SocketClass, timeout: requestTimeout = 30 } = options;
+  if (!WebSocket) throw new ConfigError("no WebSocket here: give a class");
   const [name, checksums] = subprotocol(checksum);
-  const settings = settingsOf({
-    ...(options.timeout !== undefined && { requestTimeout: options.timeout }),
-    ...options.limits,
-    checksums,
-  });
+  const settings = settingsOf({ requestTimeout, ...limits, checksums });
   // A page is not told that its token is wrong (401). So that it does not ask on and on with one that was
   // revoked, until nobody from its address is let in, it takes its time, and a revocation as the end.
   const patience = token === undefined ? {} : { factor: 3, most: 60 };

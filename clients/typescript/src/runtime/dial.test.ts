@@ -26,7 +26,7 @@ test("a listener that speaks something else is left", async () => {
       setImmediate(() => this.onopen?.({}));
     }
   }
-  await assert.rejects(connect(URL, { WebSocket: Stranger }), /it speaks no sub-protocol, not mfp/);
+  await assert.rejects(connect(URL, { WebSocket: Stranger }), /it speaks nothing, not mfp/);
   assert.deepEqual(made[0]?.closedWith, [1000, ""]);
 });
 

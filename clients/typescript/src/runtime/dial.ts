@@ -45,14 +45,14 @@ function opened(socket: Socket, { subprotocol, terms }: There, signal: AbortSign
   };
   return waitFor<Wire>(
     signal,
-    ({ resolve, reject }) => {
+    ({ settle, fail }) => {
       socket.binaryType = "arraybuffer";
       socket.onerror = socket.onclose = ({ message }) =>
-        reject(message || "wrong address, token or origin; a page is not told which");
+        fail(message || "wrong address, token or origin?");
       socket.onopen = () => {
-        if (socket.protocol === subprotocol) return resolve(new Wire(socket, terms));
+        if (socket.protocol === subprotocol) return settle(new Wire(socket, terms));
         leave();
-        reject(`it speaks ${socket.protocol || "no sub-protocol"}, not ${subprotocol}`);
+        fail(`it speaks ${socket.protocol || "nothing"}, not ${subprotocol}`);
       };
     },
     leave,

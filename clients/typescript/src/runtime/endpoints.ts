@@ -63,7 +63,7 @@ function register<H>(table: Map<string, H>, endpoint: string, handler: H): () =>
   const named = `endpoint ${JSON.stringify(endpoint)}`;
   if (!endpoint) throw new ConfigError("an endpoint has a name");
   if (endpoint.startsWith(RESERVED)) {
-    throw new ConfigError(`${named}: names beginning with ${RESERVED} are the library's own`);
+    throw new ConfigError(`${named} is reserved`);
   }
   if (table.has(endpoint)) throw new ConfigError(`${named} has a handler already`);
   table.set(endpoint, handler);

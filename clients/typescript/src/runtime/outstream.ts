@@ -1,7 +1,6 @@
 /** Streams that we send: a `WritableStream` of bytes that waits when the peer is slow. */
 
 import { LocalProtocolError } from "../errors.ts";
-import type { Connection } from "../mfp/connection.ts";
 import { type Bytes, NO_BYTES } from "../mfp/frames.ts";
 import type { ChunkOptions } from "../mfp/speaking.ts";
 import { whenAborted } from "./signals.ts";
@@ -30,85 +29,74 @@ export interface Flow {
   readonly onprogress?: ((progress: Progress) => void) | undefined;
 }
 
-/** One stream on the wire: opens, chunk by chunk, ends or gives up. */
-class Sink implements UnderlyingSink<Uint8Array> {
-  sent = 0;
-  received = 0;
-  readonly #flow: Flow;
-  readonly #stop = new AbortController();
-  #leave = (): void => {};
-  #wire!: Wire;
-  #ref = 0;
-  #nextKey = 0;
-  #asked = 0;
+/** One stream on the wire: opens, chunk by chunk, ends or gives up; how far it is stands in `progress`. */
+function sinkOf(flow: Flow, progress: { sent: number; received: number }): UnderlyingSink<Uint8Array> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  let leave = (): void => {};
+  let wire: Wire;
+  let ref = 0;
+  let nextKey = 0;
+  let asked = 0;
 
-  constructor(flow: Flow) {
-    this.#flow = flow;
-  }
-
-  async start(controller: WritableStreamDefaultController): Promise<void> {
-    const { payload, wire, signal } = this.#flow;
-    const stop = this.#stop.signal;
-    const over = (error: unknown): void => {
-      controller.error(error);
-      this.abort(error);
-    };
-    this.#leave = whenAborted(signal, over);
-    whenAborted(controller.signal, (reason) => this.abort(reason));
-    this.#wire = await wire(stop);
-    this.#ref = await this.#wire.say((connection) => {
-      const ref = connection.message(payload, [], { streaming: true });
-      this.#wire.outflow.set(ref, over);
-      return ref;
-    }, stop);
-    whenAborted(stop, () => this.#giveUp());
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    if (!ArrayBuffer.isView(chunk)) throw new LocalProtocolError("a stream takes bytes: Uint8Array");
-    const bytes = new Uint8Array(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
-    const size = this.#wire.chunkBytes;
-    for (let at = 0; at < bytes.length; at += size) {
-      const piece = bytes.subarray(at, at + size);
-      const sent = this.sent + piece.length;
-      const needAck = sent - this.#asked >= TOLD_BYTES;
-      const id = await this.#send(piece, { key: this.#flow.key ?? this.#nextKey++, needAck });
-      this.sent = sent;
-      if (needAck) {
-        this.#asked = sent;
-        this.#wire.outcome(id, undefined, this.#ref).then(() => this.#progress(sent), () => {});
-      }
-    }
-  }
-
-  async close(): Promise<void> {
-    const id = await this.#send(NO_BYTES, { final: true, needAck: true });
-    await this.#wire.outcome(id, this.#stop.signal, this.#ref);
-    this.#wire.outflow.delete(this.#ref);
-    this.#leave();
-    this.#progress(this.sent);
-  }
-
-  abort(reason: unknown): void {
-    this.#leave();
-    this.#stop.abort(reason);
-  }
-
+  const abort = (reason: unknown): void => {
+    leave();
+    stop.abort(reason);
+  };
   /** Send a frame in its turn; its id. */
-  #send(data: Bytes, options: ChunkOptions): Promise<number> {
-    const say = (connection: Connection) => connection.chunk(this.#ref, data, options);
-    return this.#wire.say(say, this.#stop.signal);
-  }
+  const send = (data: Bytes, options: ChunkOptions): Promise<number> =>
+    wire.say((connection) => connection.chunk(ref, data, options), signal);
+  const told = (received: number): void => {
+    progress.received = received;
+    flow.onprogress?.({ ...progress });
+  };
 
-  #giveUp(): void {
-    this.#wire.outflow.delete(this.#ref);
-    this.#wire.now((connection) => connection.giveUp(this.#ref));
-  }
+  return {
+    async start(controller) {
+      const over = (error: unknown): void => {
+        controller.error(error);
+        abort(error);
+      };
+      leave = whenAborted(flow.signal, over);
+      whenAborted(controller.signal, abort);
+      wire = await flow.wire(signal);
+      await wire.say((connection) => {
+        ref = connection.message(flow.payload, [], { streaming: true });
+        wire.outflow.set(ref, over);
+      }, signal);
+      whenAborted(signal, () => {
+        wire.outflow.delete(ref);
+        wire.now((connection) => connection.giveUp(ref));
+      });
+    },
 
-  #progress(received: number): void {
-    this.received = received;
-    this.#flow.onprogress?.({ sent: this.sent, received });
-  }
+    async write(chunk) {
+      if (!ArrayBuffer.isView(chunk)) throw new LocalProtocolError("a stream takes Uint8Array");
+      const bytes = new Uint8Array(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
+      const size = wire.chunkBytes;
+      for (let at = 0; at < bytes.length; at += size) {
+        const piece = bytes.subarray(at, at + size);
+        const sent = progress.sent + piece.length;
+        const needAck = sent - asked >= TOLD_BYTES;
+        const id = await send(piece, { key: flow.key ?? nextKey++, needAck });
+        progress.sent = sent;
+        if (needAck) {
+          asked = sent;
+          wire.outcome(id, undefined, ref).then(() => told(sent), () => {});
+        }
+      }
+    },
+
+    async close() {
+      const id = await send(NO_BYTES, { final: true, needAck: true });
+      await wire.outcome(id, signal, ref);
+      wire.outflow.delete(ref);
+      leave();
+      told(progress.sent);
+    },
+
+    abort,
+  };
 }
 
 /**
@@ -118,17 +106,12 @@ class Sink implements UnderlyingSink<Uint8Array> {
  * it that nothing more comes. When the peer wants no more, the stream errors with `StreamAborted`.
  */
 export class OutStream extends WritableStream<Uint8Array> {
-  readonly #sink: Sink;
+  /** How far it is, at any time. */
+  readonly progress: Progress;
 
   constructor(flow: Flow) {
-    const sink = new Sink(flow);
-    super(sink);
-    this.#sink = sink;
-  }
-
-  /** How far it is. */
-  get progress(): Progress {
-    const { sent, received } = this.#sink;
-    return { sent, received };
+    const progress = { sent: 0, received: 0 };
+    super(sinkOf(flow, progress));
+    this.progress = progress;
   }
 }

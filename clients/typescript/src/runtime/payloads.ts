@@ -1,8 +1,8 @@
 /** What payloads say: envelopes with their files, packed to be sent and opened when they came. */
 
-import { BadEnvelope } from "../errors.ts";
+import type { BadEnvelope } from "../errors.ts";
 import { decode, encode, type Envelope } from "../mfp/envelope.ts";
-import type { BodyFrame, Bytes, Files } from "../mfp/frames.ts";
+import type { BodyFrame, Bytes, Files, MessageFrame } from "../mfp/frames.ts";
 
 /** A file to send. Name and type are those of a `File` where they are not given. */
 export interface FileToSend {
@@ -21,6 +21,19 @@ export interface ReceivedFile {
 export type FilesToSend = ReadonlyMap<number, FileToSend>;
 export type ReceivedFiles = ReadonlyMap<number, ReceivedFile>;
 
+/** What an envelope to be sent is made of. */
+export interface ToSend extends Omit<Envelope, "filemap"> {
+  readonly files?: FilesToSend | undefined;
+}
+
+/** An envelope that came; of one that is none, why: then nobody serves its endpoint. */
+export interface Opened extends Envelope {
+  readonly bad?: string;
+}
+
+/** The endpoint of what named none. */
+const NO_ENVELOPE = "framehub.error";
+
 /** An envelope's bytes, and what its files are made of; those that are blobs are not read yet. */
 export interface Packed {
   readonly payload: Bytes;
@@ -29,9 +42,10 @@ export interface Packed {
 }
 
 /** An envelope to be sent. */
-export function pack({ endpoint, data, error }: Envelope, files: FilesToSend = new Map()): Packed {
-  const filemap = [...files].map(([key, file]) => [key, ...labels(file)] as const);
-  const blobs = [...files].map(([key, { bin }]) => [key, new Blob([bin as BlobPart])] as const);
+export function pack({ endpoint, data, error, files = new Map() }: ToSend): Packed {
+  const entries = [...files];
+  const filemap = entries.map(([key, file]) => [key, ...labels(file)] as const);
+  const blobs = entries.map(([key, { bin }]) => [key, new Blob([bin as BlobPart])] as const);
   return {
     payload: encode({ endpoint, data, error, ...(files.size && { filemap }) }),
     files: blobs,
@@ -55,13 +69,13 @@ export function labels({ bin, name, type }: FileToSend): [name: string, type: st
   return [name ?? own.name ?? "", type ?? own.type ?? ""];
 }
 
-/** Look into the payload of a frame; what it says, or why it is no envelope. */
-export function openPayload(frame: BodyFrame): Envelope | BadEnvelope {
-  const ahead = frame.type === "message" && (frame.streaming || frame.expected.length > 0);
+/** Look into the payload of a frame: what it says, or why it is no envelope. */
+export function openPayload(frame: BodyFrame): Opened {
+  const { payload, files, streaming, expected = [] } = frame as MessageFrame;
   try {
-    return decode(frame.payload, ahead ? undefined : frame.files);
+    return decode(payload, streaming || expected.length ? undefined : files);
   } catch (error) {
-    return error as BadEnvelope;
+    return { endpoint: NO_ENVELOPE, bad: (error as BadEnvelope).message };
   }
 }
 

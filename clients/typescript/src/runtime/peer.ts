@@ -2,7 +2,7 @@
 
 import { RequestAborted, RequestTimeout } from "../errors.ts";
 import type { Connection } from "../mfp/connection.ts";
-import { encode } from "../mfp/envelope.ts";
+import { encode, type Envelope } from "../mfp/envelope.ts";
 import type { Settings } from "../mfp/settings.ts";
 import type { Endpoints, Handler, Reply, StreamHandler } from "./endpoints.ts";
 import { OutStream, type Progress } from "./outstream.ts";
@@ -78,14 +78,14 @@ export class Peer extends Reconnecting {
   async request<T = any>(request: Request): Promise<Reply<T, ReceivedFiles>> {
     const { endpoint, timeout, signal } = request;
     const began = now();
-    const packed = pack(request, request.files);
+    const packed = pack(request);
     const seconds = timeout ?? this.#settings.requestTimeout;
     try {
       // Once it is sent, the machine minds the time.
       const [wire, id] = await this.#within(seconds, signal, async (limit) => {
         const wire = await this.present(limit);
         const files = await wire.load(packed);
-        const until = began + (timeout ?? Math.min(seconds, wire.requestTimeout));
+        const until = began + (timeout ?? Math.min(seconds, wire.patience));
         const id = await wire.say((connection) => {
           wire.mind(until);
           return connection.request(packed.payload, files, now(), until - now());
@@ -106,7 +106,7 @@ export class Peer extends Reconnecting {
    */
   async send(message: Send): Promise<void> {
     const { timeout = Infinity, ack: needAck = false, signal } = message;
-    const packed = pack(message, message.files);
+    const packed = pack(message);
     await this.#within(timeout, signal, async (limit) => {
       const wire = await this.present(limit);
       const files = await wire.load(packed);
@@ -124,7 +124,7 @@ export class Peer extends Reconnecting {
    */
   async announce(message: Announce): Promise<void> {
     const { ack: needAck = false, signal } = message;
-    const { payload, files, sizes } = pack(message, message.files);
+    const { payload, files, sizes } = pack(message);
     const expected = files.map(([key]) => key);
     const wire = await this.present(signal);
     const ref = await wire.say((connection) => {
@@ -137,7 +137,7 @@ export class Peer extends Reconnecting {
         const data = await read(blob);
         const id = await wire.say((connection) => {
           if (connection.isTelling(ref)) return connection.file(ref, key, data, { needAck });
-          throw new RequestAborted("the peer does not take this message");
+          throw new RequestAborted("the peer does not take it");
         }, signal);
         if (needAck) await wire.outcome(id, signal, ref);
       }
@@ -148,22 +148,24 @@ export class Peer extends Reconnecting {
   }
 
   /** A stream to `endpoint`; it belongs to one connection and is lost with it. */
-  stream({ endpoint, data, ...options }: Stream): OutStream {
-    const wire = (stop: AbortSignal) => this.present(stop);
-    return new OutStream({ wire, payload: encode({ endpoint, data }), ...options });
+  stream(stream: Stream): OutStream {
+    return this.#out(stream);
   }
 
   /** Stream a file of any size to `endpoint`; resolves when the peer has received all of it. */
-  async upload({ endpoint, data, file, signal, onprogress }: Upload): Promise<void> {
-    const filemap = [[0, ...labels({ bin: file })] as const];
-    const out = new OutStream({
-      wire: (stop) => this.present(stop),
-      payload: encode({ endpoint, data, filemap }),
+  async upload({ file, onprogress, ...stream }: Upload): Promise<void> {
+    const out = this.#out({
+      ...stream,
+      filemap: [[0, ...labels({ bin: file })]],
       key: 0,
-      signal,
       onprogress: (progress) => onprogress?.({ ...progress, total: file.size }),
     });
     await file.stream().pipeTo(out);
+  }
+
+  #out({ endpoint, data, filemap, ...options }: Stream & Envelope): OutStream {
+    const wire = (stop: AbortSignal) => this.present(stop);
+    return new OutStream({ ...options, wire, payload: encode({ endpoint, data, filemap }) });
   }
 
   /** Seconds there and back. Throws `RequestTimeout`: no sign of life in `timeout` seconds. */

@@ -28,7 +28,7 @@ export class Reconnecting {
   onstate: ((state: State) => void) | undefined;
   /** Called with an error of a handler, and where; by default it goes to the console. */
   onerror: (error: unknown, where: string) => void = (error, where) =>
-    console.error(`framehub: handler of ${JSON.stringify(where)} failed:`, error);
+    console.error(`framehub: ${where} failed:`, error);
   /** Resolves when it is over for good, and says why. */
   readonly closed: Promise<FramehubError>;
   /** The present connection, or the last one. */
@@ -50,7 +50,7 @@ export class Reconnecting {
 
   /** What the listener said of itself on this connection, once it has. */
   get hello(): unknown {
-    return this.wire?.hello;
+    return this.wire?.greeting;
   }
 
   /** Connect for the first time, with no second try; then again, as long as `again` says how to wait. */
@@ -75,7 +75,7 @@ export class Reconnecting {
   protected async present(signal: AbortSignal | undefined): Promise<Wire> {
     const { wire } = this;
     this.#stop.signal.throwIfAborted();
-    if (wire && !wire.closed) return wire;
+    if (wire && !wire.ended) return wire;
     let mine: Waiter<Wire>;
     const begin = (waiter: Waiter<Wire>) => void this.#waiting.add((mine = waiter));
     return waitFor(signal, begin, () => this.#waiting.delete(mine));
@@ -95,7 +95,7 @@ export class Reconnecting {
         let cancel = (): void => {};
         try {
           const wait = delay(backoff, tries++, random);
-          await waitFor<void>(stop, ({ resolve }) => (cancel = later(wait, resolve)), () => cancel());
+          await waitFor<void>(stop, ({ settle }) => (cancel = later(wait, settle)), () => cancel());
           this.#opened(await dial(stop));
         } catch (error) {
           if (stop.aborted) return;
@@ -109,14 +109,14 @@ export class Reconnecting {
     this.wire = wire;
     this.failure = "";
     this.#move("open");
-    for (const waiter of this.#waiting) waiter.resolve(wire);
+    for (const waiter of this.#waiting) waiter.settle(wire);
     this.#waiting.clear();
   }
 
   #end(error: FramehubError): void {
     if (this.state === "closed") return;
     this.#stop.abort(error);
-    for (const waiter of this.#waiting) waiter.reject(error);
+    for (const waiter of this.#waiting) waiter.fail(error);
     this.#waiting.clear();
     this.#move("closed");
     this.#ended(error);

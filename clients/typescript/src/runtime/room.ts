@@ -22,12 +22,12 @@ export class Room {
     let entry = () => {};
     return waitFor<T>(
       signal,
-      ({ resolve, reject }) => {
+      ({ settle, fail }) => {
         entry = () => {
           try {
-            resolve(send());
+            settle(send());
           } catch (error) {
-            reject(error);
+            fail(error);
           }
         };
         this.#queue.push(entry);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BinaryKind } from "../codes.ts";
+import { BinaryKind, Protocol } from "../codes.ts";
 import { EndpointError, RequestAborted } from "../errors.ts";
 import { encode } from "../mfp/codec.ts";
 import { fromHex, fromPlain } from "../mfp/plain.ts";
@@ -139,7 +139,7 @@ test("files left out are told to the handler", async () => {
   socket.other!.send(encode(fromPlain({ type: "message", id: 9, payload, expected: [7, 8] })));
   const kind = BinaryKind.EXPECTED;
   const data = fromHex("aa");
-  socket.other!.send(encode({ type: "binary", id: 10, ref: 9, kind, key: 7, data, final: true }));
+  socket.other!.send(encode({ type: Protocol.BINARY, id: 10, ref: 9, kind, key: 7, data, final: true }));
   assert.deepEqual([...(await told)], [[8, "did not come before the end"]]);
   await client.close();
 });

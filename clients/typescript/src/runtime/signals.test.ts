@@ -20,7 +20,7 @@ test("an aborted signal lets nothing begin", async () => {
 
 test("what is settled is left alone by the signal", async () => {
   const control = new AbortController();
-  const waiting = waitFor<number>(control.signal, ({ resolve }) => resolve(7), () => assert.fail("left"));
+  const waiting = waitFor<number>(control.signal, ({ settle }) => settle(7), () => assert.fail("left"));
   assert.equal(await waiting, 7);
   control.abort();
 });

@@ -2,8 +2,8 @@
 
 /** How whoever waits is told. */
 export interface Waiter<T> {
-  resolve(value: T | PromiseLike<T>): void;
-  reject(error: unknown): void;
+  settle(value: T | PromiseLike<T>): void;
+  fail(error: unknown): void;
 }
 
 /** Seconds on a clock that never goes back. */
@@ -24,11 +24,11 @@ export function waitFor<T>(
     });
     if (signal?.aborted) return;
     begin({
-      resolve: (value) => {
+      settle: (value) => {
         stop();
         resolve(value);
       },
-      reject: (error) => {
+      fail: (error) => {
         stop();
         reject(error);
       },

@@ -33,15 +33,13 @@ export class InStream implements AsyncIterable<Chunk> {
   /** Bytes that came and nobody has read. */
   waitingBytes = 0;
   readonly #chunks: Chunk[] = [];
-  readonly #inflow: Inflow;
   readonly #abort: () => void;
   #isOver = false;
   #wake = () => {};
 
-  constructor(endpoint: string, data: unknown, inflow: Inflow, abort: () => void) {
+  constructor(endpoint: string, data: unknown, abort: () => void) {
     this.endpoint = endpoint;
     this.data = data;
-    this.#inflow = inflow;
     this.#abort = abort;
   }
 
@@ -50,7 +48,7 @@ export class InStream implements AsyncIterable<Chunk> {
       for (;;) {
         const chunk = this.#chunks.shift();
         if (chunk) {
-          this.#took(chunk.data.length + CHUNK_COST);
+          this.waitingBytes -= chunk.data.length + CHUNK_COST;
           yield chunk;
         } else if (this.error) {
           throw this.error;
@@ -74,16 +72,16 @@ export class InStream implements AsyncIterable<Chunk> {
 
   /** Want no more of it: what waits and what is on its way is dropped, the sender stops. */
   abort(): void {
-    this.discard(new StreamAborted("we aborted this stream"));
+    this.discard(new StreamAborted("we aborted it"));
   }
 
   // --- for the connection -----------------------------------------------------------------------------
 
   /** The next frame. */
-  push({ kind, key, data, final }: BinaryFrame): void {
+  feed({ kind, key, data, final }: BinaryFrame): void {
     if (kind !== BinaryKind.NONE) {
       this.#chunks.push({ data, key });
-      this.#took(-data.length - CHUNK_COST);
+      this.waitingBytes += data.length + CHUNK_COST;
     }
     this.#isOver = final;
     this.#wake();
@@ -102,13 +100,8 @@ export class InStream implements AsyncIterable<Chunk> {
     if (!this.#isOver || this.#chunks.length) this.error ??= error;
     this.#isOver = true;
     this.#chunks.length = 0;
-    this.#took(this.waitingBytes);
+    this.waitingBytes = 0;
     this.#wake();
-  }
-
-  #took(size: number): void {
-    this.waitingBytes -= size;
-    this.#inflow.took(this, size);
   }
 }
 
@@ -118,7 +111,6 @@ export class Inflow {
   readonly #open = new Map<number, InStream>();
   /** Those with chunks that wait; the sender may have ended them long ago, and used their ids again. */
   readonly #unread = new Set<InStream>();
-  #bytes = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -135,31 +127,34 @@ export class Inflow {
   }
 
   /** Hand a frame to its stream; when too much waits, whoever holds most of it loses its stream. */
-  push(frame: BinaryFrame): void {
+  feed(frame: BinaryFrame): void {
     const stream = this.#open.get(frame.ref)!;
-    if (frame.final) this.#open.delete(frame.ref);
-    stream.push(frame);
-    while (this.#bytes > this.#most) {
-      const [worst] = [...this.#unread].sort((a, b) => b.waitingBytes - a.waitingBytes);
-      worst!.discard(new StreamAborted("nobody read this stream: it is over maxWaitingBytes"));
+    const unread = this.#unread;
+    if (frame.final) this.forget(frame.ref);
+    stream.feed(frame);
+    unread.add(stream);
+    for (let worst = stream, bytes = Infinity; bytes > this.#most; ) {
+      bytes = 0;
+      for (const one of unread) {
+        const { waitingBytes } = one;
+        if (!waitingBytes) unread.delete(one);
+        if (waitingBytes > worst.waitingBytes) worst = one;
+        bytes += waitingBytes;
+      }
+      if (bytes > this.#most) {
+        worst.discard(new StreamAborted("nobody read it: over maxWaitingBytes"));
+      }
     }
-  }
-
-  /** A handler has read so much, or so much less. */
-  took(stream: InStream, size: number): void {
-    this.#bytes -= size;
-    if (stream.waitingBytes) this.#unread.add(stream);
-    else this.#unread.delete(stream);
   }
 
   /** One stream is cut off. */
   lose(ref: number, error: FramehubError): void {
     this.#open.get(ref)?.lose(error);
-    this.#open.delete(ref);
+    this.forget(ref);
   }
 
   /** All of them are. */
-  close(error: FramehubError): void {
+  end(error: FramehubError): void {
     for (const ref of this.#open.keys()) this.lose(ref, error);
   }
 }

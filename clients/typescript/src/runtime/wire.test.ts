@@ -85,7 +85,7 @@ test("an answer that is no envelope fails its request", async () => {
     socket.send(encode(fromPlain({ type: "response", id: 1, ref_id: id, payload: "68" })));
   };
   await assert.rejects(client.request({ endpoint: "a" }), (error: unknown) =>
-    error instanceof RemoteProtocolError && /cannot be read/.test(error.message));
+    error instanceof RemoteProtocolError && /bad answer/.test(error.message));
   await client.close();
 });
 

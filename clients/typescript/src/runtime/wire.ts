@@ -1,10 +1,10 @@
 /** One connection: the machine, its socket, its turns and its timer; what it says and waits for. */
 
 import { CloseCode, Service } from "../codes.ts";
-import { BadEnvelope, ConnectionClosed, EndpointError, RemoteProtocolError } from "../errors.ts";
+import { ConnectionClosed, EndpointError, RemoteProtocolError } from "../errors.ts";
 import { RequestAborted, RequestTimeout, StreamAborted } from "../errors.ts";
 import { Connection } from "../mfp/connection.ts";
-import type { Event } from "../mfp/events.ts";
+import { type Event, EventType, type PongReceived } from "../mfp/events.ts";
 import type { BodyFrame, Files } from "../mfp/frames.ts";
 import { HELLO, type Told, understand } from "../mfp/negotiation.ts";
 import { FRAME_OVERHEAD } from "../mfp/outbox.ts";
@@ -35,12 +35,12 @@ export interface Terms {
 export class Wire {
   readonly settings: Settings;
   readonly inflow: Inflow;
-  readonly room = new Room(() => !this.closed && this.#socket.bufferedAmount > SOFT_BYTES);
+  readonly room = new Room(() => !this.ended && this.#socket.bufferedAmount > SOFT_BYTES);
   /** What the listener said of itself, once it has; and what of it can be used. */
-  hello: unknown;
+  greeting: unknown;
   told: Told = understand({});
   /** Why the connection is gone, if it is. */
-  closed: ConnectionClosed | undefined;
+  ended: ConnectionClosed | undefined;
   /** Resolves when the connection is gone for us, and when the socket is. */
   readonly lost: Promise<ConnectionClosed>;
   readonly gone: Promise<void>;
@@ -73,26 +73,26 @@ export class Wire {
   }
 
   /** Seconds for a request that names none: ours, or the listener's where that is less. */
-  get requestTimeout(): number {
-    return this.#connection.requestTimeout;
+  get patience(): number {
+    return this.#connection.patience;
   }
 
   /** What one frame of a stream of ours carries at most. */
   get chunkBytes(): number {
-    return Math.min(CHUNK_BYTES, this.#connection.outbox.peer.maxFrameBytes - FRAME_OVERHEAD);
+    return Math.min(CHUNK_BYTES, this.#connection.outbox.accepts.maxFrameBytes - FRAME_OVERHEAD);
   }
 
   /** When it is our turn, have the machine say something, and send it. What `say` returns. */
   say<T>(say: (connection: Connection) => T, signal?: AbortSignal): Promise<T> {
     return this.room.turn(() => {
-      if (this.closed) throw this.closed;
+      if (this.ended) throw this.ended;
       return this.now(say) as T;
     }, signal);
   }
 
   /** The same at once, whoever waits; nothing when the connection is gone. */
   now<T>(say: (connection: Connection) => T): T | undefined {
-    if (this.closed) return undefined;
+    if (this.ended) return undefined;
     const said = say(this.#connection);
     this.#flush();
     return said;
@@ -102,7 +102,7 @@ export class Wire {
   outcome<T = void>(id: number, signal?: AbortSignal, about = id): Promise<T> {
     return waitFor<T>(
       signal,
-      (waiter) => (this.closed ? waiter.reject(this.closed) : this.#waiting.set(id, { ...waiter, about })),
+      (waiter) => (this.ended ? waiter.fail(this.ended) : this.#waiting.set(id, { ...waiter, about })),
       () => {
         this.#waiting.delete(id);
         this.now((connection) => connection.cancel(id) || connection.forget(id));
@@ -118,7 +118,7 @@ export class Wire {
 
   /** End the connection; for us it is gone at once, and everything pending fails with `ConnectionClosed`. */
   close(code: number, reason: string): void {
-    if (this.closed) return;
+    if (this.ended) return;
     hangUp(this.#socket, code, reason);
     this.#lose(code, reason);
   }
@@ -128,13 +128,13 @@ export class Wire {
   }
 
   #lose(code: number, reason: string): void {
-    if (this.closed) return;
-    const error = (this.closed = new ConnectionClosed(code, reason));
+    if (this.ended) return;
+    const error = (this.ended = new ConnectionClosed(code, reason));
     this.#alarm.cancel();
-    this.#connection.close();
-    this.inflow.close(error);
-    this.#serving.close(error);
-    for (const waiter of this.#waiting.values()) waiter.reject(error);
+    this.#connection.end();
+    this.inflow.end(error);
+    this.#serving.end(error);
+    for (const waiter of this.#waiting.values()) waiter.fail(error);
     for (const over of this.outflow.values()) over(error);
     this.#waiting.clear();
     this.outflow.clear();
@@ -143,13 +143,13 @@ export class Wire {
   }
 
   #received(data: ArrayBuffer | string): void {
-    if (this.closed) return;
+    if (this.ended) return;
     const { requestTimeout, progressTimeout } = this.settings;
     const at = now();
     if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "a text message");
     this.#hear(() => [this.#connection.receive(new Uint8Array(data), at)]);
     // What came may have to be given up some day.
-    if (!this.closed) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
+    if (!this.ended) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
     this.room.look();
   }
 
@@ -175,54 +175,48 @@ export class Wire {
   }
 
   #handle(event: Event): void {
-    if ("frame" in event && event.frame.type !== "binary") {
-      this.#opened(event as Extract<Event, { readonly frame: BodyFrame }>);
-    } else if (event.type === "stream_chunk") {
-      this.inflow.push(event.frame);
-    } else if (event.type === "stream_lost") {
+    const { type } = event;
+    if (type === EventType.STREAM_CHUNK) {
+      this.inflow.feed(event.frame);
+    } else if (type === EventType.STREAM_LOST) {
       this.inflow.lose(event.ref, new StreamAborted(event.reason));
-    } else if (event.type === "acknowledged") {
-      this.#waiter(event.id)?.resolve(undefined);
-    } else if (event.type === "pong_received") {
-      this.#waiter(event.id)?.resolve(event.roundTrip);
-    } else if (event.type === "request_failed") {
-      this.#waiter(event.id)?.reject(failureOf(event.code, event.byPeer));
-    } else if (event.type === "request_cancelled") {
+    } else if (type === EventType.ACKNOWLEDGED || type === EventType.PONG_RECEIVED) {
+      this.#waiter(event.id)?.settle((event as PongReceived).roundTrip);
+    } else if (type === EventType.REQUEST_FAILED) {
+      this.#waiter(event.id)?.fail(failureOf(event.code, event.byPeer));
+    } else if (type === EventType.REQUEST_CANCELLED) {
       this.#serving.cancel(event.ref);
-    } else if (event.type === "message_refused" || event.type === "stream_refused") {
+    } else if (type === EventType.MESSAGE_REFUSED || type === EventType.STREAM_REFUSED) {
       this.#refused(event.id);
-    } else if (event.type === "connection_over") {
+    } else if (type === EventType.CONNECTION_OVER) {
       this.close(event.code, event.reason);
+    } else if (type !== EventType.MESSAGE_LOST) {
+      this.#opened(event);
     }
   }
 
   /** A payload came. */
   #opened(event: Extract<Event, { readonly frame: BodyFrame }>): void {
-    const opened = openPayload(event.frame);
-    const isBad = opened instanceof BadEnvelope;
-    if (isBad && event.frame.payload.length) this.#connection.strike(now(), opened.message);
+    const { frame } = event;
+    const opened = openPayload(frame);
+    const { endpoint, data, bad } = opened;
+    if (bad && frame.payload.length) this.#connection.strike(now(), bad);
     this.#flush(); // an acknowledgement goes before the application sees anything
-    if (event.type === "request_received") {
-      void this.#serving.request(event, opened);
-    } else if (event.type === "stream_opened") {
+    if (event.type === EventType.RESPONSE_RECEIVED) {
+      const waiter = this.#waiter(event.ref);
+      if (bad) waiter?.fail(new RemoteProtocolError(`bad answer: ${bad}`));
+      else if ("error" in opened) waiter?.fail(new EndpointError(opened.error));
+      else waiter?.settle(new Reply(data, unpack(frame.files, opened)));
+    } else if (event.type === EventType.STREAM_OPENED) {
       void this.#serving.stream(event, opened);
-    } else if (event.type === "message_received") {
-      if (isBad || opened.endpoint !== HELLO || this.hello !== undefined) {
-        void this.#serving.message(event, opened);
-        return;
-      }
-      this.hello = opened.data ?? null;
-      this.told = understand(opened.data);
+    } else if (
+      event.type === EventType.MESSAGE_RECEIVED && endpoint === HELLO && this.greeting === undefined
+    ) {
+      this.greeting = data ?? null;
+      this.told = understand(data);
       this.#connection.keepTo(this.told);
     } else {
-      const waiter = this.#waiter(event.ref);
-      if (isBad) {
-        waiter?.reject(new RemoteProtocolError(`the answer cannot be read: ${opened.message}`));
-      } else if ("error" in opened) {
-        waiter?.reject(new EndpointError(opened.error));
-      } else {
-        waiter?.resolve(new Reply(opened.data, unpack(event.frame.files, opened)));
-      }
+      void this.#serving.call(event, opened);
     }
   }
 
@@ -231,9 +225,9 @@ export class Wire {
     const over = this.outflow.get(ref);
     this.outflow.delete(ref);
     const error = over
-      ? new StreamAborted("the peer wants no more of this stream")
-      : new RequestAborted("the peer does not take this message");
-    for (const [id, { about }] of this.#waiting) if (about === ref) this.#waiter(id)!.reject(error);
+      ? new StreamAborted("the peer wants no more of it")
+      : new RequestAborted("the peer does not take it");
+    for (const [id, { about }] of this.#waiting) if (about === ref) this.#waiter(id)!.fail(error);
     over?.(error);
   }
 

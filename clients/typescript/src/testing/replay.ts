@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { Service } from "../codes.ts";
 import * as errors from "../errors.ts";
 import { Connection } from "../mfp/connection.ts";
-import type { Event } from "../mfp/events.ts";
+import { type Event, EventType } from "../mfp/events.ts";
 import type { Bytes, Frame } from "../mfp/frames.ts";
 import { fromHex, toHex, toPlain } from "../mfp/plain.ts";
 import { settingsOf } from "../mfp/settings.ts";
-import { agreed, camel, snake } from "./vectors.ts";
+import { agreed, camel } from "./vectors.ts";
 import type { ConversationCase, Side, Step } from "./vectors.ts";
 
 const OTHER = { A: "B", B: "A" } as const;
@@ -16,15 +16,22 @@ const utf8 = new TextEncoder();
 
 /** An event as the vectors write it. */
 function told(event: Event): Record<string, unknown> {
-  const value: Record<string, unknown> = {};
-  for (const [field, content] of Object.entries(event)) {
-    if (field === "frame") value["frame"] = toPlain(content as Frame);
-    else if (field === "leftOut" && (content as unknown[]).length === 0) continue;
-    else if (field === "code" && event.type !== "connection_over") {
-      value["code"] = Service[content as Service].toLowerCase();
-    } else value[snake(field)] = content;
-  }
-  return value;
+  const { type, exchange, ref, id, code, byPeer, reason, roundTrip, leftOut, frame } = event as Partial<
+    Record<string, any>
+  > & { type: EventType };
+  const value = {
+    type: EventType[type].toLowerCase(),
+    exchange,
+    ref,
+    id,
+    code: code && type !== EventType.CONNECTION_OVER ? Service[code as Service].toLowerCase() : code,
+    by_peer: byPeer,
+    reason,
+    round_trip: roundTrip,
+    left_out: leftOut?.length ? leftOut : undefined,
+    frame: frame && toPlain(frame as Frame),
+  };
+  return JSON.parse(JSON.stringify(value)) as Record<string, unknown>; // without what is undefined
 }
 
 /** One side and what it has sent, seen and refused, but nobody has asked for yet. */
@@ -56,26 +63,21 @@ class Machine {
   }
 
   do(step: Step, now: number): unknown {
-    const given = step.with ?? {};
+    const { ref, id, key, data = "", payload: text, timeout, ...given } = step.with ?? {};
+    const { expected = [], streaming = false, final = false } = given;
     const connection = this.connection;
-    const { ref, id, key } = given as Record<string, number>;
-    const bytes = fromHex((given["data"] as string | undefined) ?? "");
-    const payload = utf8.encode(given["payload"] as string | undefined);
-    const flags = { needAck: Boolean(given["need_ack"]), checksum: Boolean(given["checksum"]) };
+    const bytes = fromHex(data);
+    const payload = utf8.encode(text);
+    const flags = { needAck: !!given.need_ack, checksum: !!given.checksum };
     switch (step.does) {
-      case "request": {
-        const timeout = given["timeout"] as number | undefined;
+      case "request":
         return connection.request(payload, [], now, timeout, flags);
-      }
-      case "message": {
-        const expected = (given["expected"] as number[] | undefined) ?? [];
-        const streaming = Boolean(given["streaming"]);
+      case "message":
         return connection.message(payload, [], { ...flags, expected, streaming });
-      }
       case "file":
         return connection.file(ref!, key!, bytes, flags);
       case "chunk":
-        return connection.chunk(ref!, bytes, { ...flags, key, final: Boolean(given["final"]) });
+        return connection.chunk(ref!, bytes, { ...flags, key, final });
       case "respond":
         return connection.respond(ref!, payload, [], flags);
       case "refuse":
@@ -150,7 +152,7 @@ class Replay {
       assert.deepEqual({ wire, seen, refused }, { wire: [], seen: [], refused: [] });
       assert.equal(connection.pending, one.pending?.[side] ?? connection.pending);
       assert.equal(connection.ignored, one.ignored?.[side] ?? connection.ignored);
-      connection.close();
+      connection.end();
       assert.equal(connection.pending, 0);
     }
   }

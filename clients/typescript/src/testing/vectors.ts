@@ -50,11 +50,26 @@ export interface EnvelopeCase extends Case {
 
 export type Side = "A" | "B";
 
+/** What something is done with. */
+export interface Given {
+  readonly ref?: number;
+  readonly id?: number;
+  readonly key?: number;
+  readonly data?: string;
+  readonly payload?: string;
+  readonly timeout?: number;
+  readonly expected?: readonly number[];
+  readonly streaming?: boolean;
+  readonly final?: boolean;
+  readonly need_ack?: boolean;
+  readonly checksum?: boolean;
+}
+
 export interface Step {
   readonly now?: number;
   readonly side?: Side;
   readonly does?: string;
-  readonly with?: Readonly<Record<string, unknown>>;
+  readonly with?: Given;
   readonly gives?: unknown;
   readonly fails?: string;
   readonly sends?: string;
@@ -105,9 +120,4 @@ export function specFile(name: string): unknown {
 /** `maxFrameBytes` for `max_frame_bytes`. */
 export function camel(name: string): string {
   return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** `max_frame_bytes` for `maxFrameBytes`. */
-export function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
