@@ -6,6 +6,8 @@ LOOK: Final = 0.1
 """Seconds of work from which a worker's pace is read, at least."""
 NEW: Final = 0.3
 """What the last look counts; those before it count the rest."""
+STALE: Final = 1.0
+"""Seconds of rest after which a worker's pace is not known any more."""
 LEAST: Final = 0.5
 """Seconds that a query may wait, however impatient callers are."""
 LESS: Final = 0.9
@@ -19,22 +21,26 @@ _LONG: Final = 64.0
 class Pace:
     """Seconds from one answer of a worker to its next, while it always has a query to begin."""
 
-    __slots__ = ("_answers", "_since", "seconds")
+    __slots__ = ("_answers", "_idle_at", "_since", "seconds")
 
     def __init__(self) -> None:
         self.seconds = 0.0
         """Zero: nothing is known yet."""
         self._answers = 0
         self._since: float | None = None
+        self._idle_at = 0.0
 
     def full(self, now: float) -> None:
         """It has as much as it can do at once."""
         if self._since is None:
             self._answers, self._since = 0, now
+            if now - self._idle_at > STALE:
+                self.seconds = 0.0  # what it was busy with then may have been something else
 
-    def idle(self) -> None:
+    def idle(self, now: float) -> None:
         """It could do more: from here on its answers say nothing."""
-        self._since = None
+        if self._since is not None:
+            self._since, self._idle_at = None, now
 
     def answered(self, now: float) -> None:
         """One more answer."""

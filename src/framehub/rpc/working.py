@@ -106,7 +106,7 @@ class Working:
         if self.placing.waiting:
             self.placing.feed(worker, now)
         if len(worker.jobs) < worker.runs:
-            worker.pace.idle()
+            worker.pace.idle(now)
         if worker.leaving:
             self.placing.has_given(worker, wid)
             self._leave_if_done(worker, now)

@@ -50,9 +50,14 @@ def test_a_pace_is_that_of_a_worker_that_always_has_something_to_do() -> None:
     assert pace.seconds == pytest.approx(1.0)
     pace.answered(14.0)
     assert pace.seconds == pytest.approx(0.7 * 1.0 + 0.3 * 2.0)
-    pace.idle()
-    pace.answered(100.0)
+    pace.idle(14.0)
+    pace.idle(20.0)  # it was before
+    pace.answered(14.5)
+    pace.full(14.9)
     assert pace.seconds == pytest.approx(1.3)
+    pace.idle(20.0)
+    pace.full(22.0)
+    assert pace.seconds == 0.0, "that was another time"
 
 
 def test_patience_falls_to_half_of_what_callers_waited_and_comes_back() -> None:
