@@ -71,7 +71,7 @@ class Gathering:
         error: str | None,
         coder: str | None,
         constant: bytes,
-        raw: bytes,
+        raw: bytes | memoryview,
     ) -> bool:
         """Add a brief row whose exchange has a name; whether there is something to do."""
         page = self.enter()

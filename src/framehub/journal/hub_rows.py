@@ -8,6 +8,7 @@ from typing import Final
 
 from framehub.codes import HubError, HubState
 from framehub.hub.headers import HubFrame
+from framehub.journal.brief import CONSTANT
 from framehub.journal.mfp_rows import IN, OUT
 from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, PROTOCOLS, RECORDED, Row
 
@@ -77,6 +78,13 @@ class HubRows:
         )
         # fmt: on
         return Row(fixed, endpoint, None, error, refused, raw)
+
+    def constant(
+        self, direction: int, service: int, function: int, *, user: int | None = None, ref: int | None = None
+    ) -> bytes:
+        """What brief rows of a stream have in common: ordinary messages of version 2, in one direction."""
+        fields = (_HUB, 2, direction, 0, self.user if user is None else user, service, function)
+        return CONSTANT.pack(self.link, *fields, self._no_ref if ref is None else ref, 0, 0)
 
     def refused(self, at: tuple[int, int], raw: bytes, reason: str) -> Row:
         """Bytes that were no frame; ``reason`` begins with the error they were answered with."""

@@ -4,7 +4,7 @@ A service's link is open from its registration until it has gone. Whoever speaks
 open link as well, and keeps it until it is registered and gone, or a thousand others came after it.
 """
 
-from time import monotonic_ns, time_ns
+from time import monotonic, monotonic_ns, time_ns
 from typing import Final
 
 from framehub.codes import HubState
@@ -20,6 +20,7 @@ from framehub.runtime.tap import Tap
 MOST_STRANGERS: Final = 1_024
 MOST_SECONDS: Final = 2**15 - 1
 _FIRST: Final = HubState.FIRST
+_MESSAGE: Final = int(HubState.MESSAGE)
 
 
 class _Link:
@@ -38,6 +39,11 @@ class HubTap:
     def __init__(self, tap: Tap) -> None:
         self._append = tap.append
         self._append_link = tap.append_link
+        self._light = -1
+        if tap.takes_brief:
+            self._attend = tap.writer.attend
+            self._gathering = tap.writer.gathering
+            self._light = tap.writer.gathering.light
         self._clients: dict[Client, _Link] = {}
         self._services: dict[bytes, _Link] = {}  # by identity
         self._strangers: dict[bytes, None] = {}  # those of them that are not registered, the oldest first
@@ -73,7 +79,11 @@ class HubTap:
         self, client: Client, data: bytes | memoryview, about: About, parent: bytes = NO_ID
     ) -> None:
         """Record a client's frame."""
-        at, raw, link = _now(), bytes(data), self._clients[client]
+        link = self._clients[client]
+        if isinstance(about, Stream) and parent is NO_ID and self._is_brief(data, client.version):
+            self._brief(link.rows.constant(IN, about.service, about.function), client, about, data)
+            return
+        at, raw = _now(), bytes(data)
         if isinstance(about, str):
             self._refused(link, at, raw, client.version, Way.CLIENT_TO_HUB, about)
             return
@@ -99,7 +109,11 @@ class HubTap:
 
     def told_client(self, client: Client, data: bytes, stream: Stream | None) -> None:
         """Record what was sent to a client."""
-        at, link = _now(), self._clients[client]
+        link = self._clients[client]
+        if stream is not None and self._is_brief(data, client.version):
+            self._brief(link.rows.constant(OUT, stream.service, stream.function), client, stream, data)
+            return
+        at = _now()
         frame = decode(data, client.version, Way.HUB_TO_CLIENT)
         if stream is None:
             exchange = link.pings.exchange(OUT, frame)
@@ -121,9 +135,13 @@ class HubTap:
         self, identity: bytes, parts: list[bytes], about: About, instance: Instance | None
     ) -> None:
         """Record a service's frame; ``instance`` is None for a stranger's."""
-        at, raw = _now(), parts[0] if len(parts) == 1 else b"".join(parts)
+        raw = parts[0] if len(parts) == 1 else b"".join(parts)
         version = instance.version if instance is not None else version_shown(raw) or 2
         link = self._opened(identity, version)
+        if isinstance(about, Stream) and self._is_brief(raw, version):
+            self._brief_at_service(link, IN, about, raw)
+            return
+        at = _now()
         if isinstance(about, str):
             self._refused(link, at, raw, version, Way.SERVICE_TO_HUB, about, instance, len(parts))
             return
@@ -132,11 +150,31 @@ class HubTap:
 
     def told_service(self, instance: Instance, data: bytes, stream: Stream | None) -> None:
         """Record what was sent to a service."""
-        at, link = _now(), self._opened(instance.identity, instance.version)
+        link = self._opened(instance.identity, instance.version)
+        if stream is not None and self._is_brief(data, instance.version):
+            self._brief_at_service(link, OUT, stream, data)
+            return
+        at = _now()
         frame = decode(data, instance.version, Way.HUB_TO_SERVICE)
         self._at_service(link, at, OUT, frame, data, stream, instance)
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _is_brief(self, data: bytes | memoryview, version: int) -> bool:
+        """Whether a frame of a live stream is an ordinary message: its own bytes tell the rest of its row."""
+        return version == 2 and len(data) <= self._light and data[4] == _MESSAGE
+
+    def _brief_at_service(self, link: _Link, direction: int, stream: Stream, data: bytes) -> None:
+        client = stream.client
+        constant = link.rows.constant(
+            direction, stream.service, stream.function, user=client.user, ref=stream.id
+        )
+        self._brief(constant, client, stream, data)
+
+    def _brief(self, constant: bytes, client: Client, stream: Stream, data: bytes | memoryview) -> None:
+        exchange = stream_exchange(client.link, stream.id)
+        if self._gathering.named(monotonic(), exchange, stream.name or None, None, None, constant, data):
+            self._attend()
 
     def _at_service(
         self,

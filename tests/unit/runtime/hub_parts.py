@@ -27,6 +27,8 @@ INTERFACE = b'{"name": "calc", "functions": [{"number": 1, "name": "add"}]}'
 class Rows:
     """Stands where the journal's tap is."""
 
+    takes_brief = False
+
     def __init__(self) -> None:
         self.rows: list[Row] = []
 

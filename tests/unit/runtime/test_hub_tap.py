@@ -1,5 +1,6 @@
 """What the journal says of the hub (spec/journal.md, 3.7 and 3.8)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,10 @@ from framehub.hub.headers import HubFrame
 from framehub.hub.settings import HubSettings
 from framehub.hub.switch import Switch
 from framehub.journal.hub_rows import ping_exchange, service_link, stream_exchange
-from framehub.runtime.hub_tap import MOST_STRANGERS
+from framehub.journal.reader import read
+from framehub.journal.writer import JournalWriter
+from framehub.runtime.hub_tap import MOST_STRANGERS, HubTap
+from framehub.runtime.tap import Tap
 
 from .hub_parts import COMMAND, INTERFACE, LAST, Caller, RawService, Rows, hub_at_work, tapped, until
 
@@ -188,3 +192,47 @@ def test_strangers_have_an_open_link_and_are_forgotten_in_turn() -> None:
     tap.close()
     assert len(told(rows, "link", kind="link_closed")) == len(told(rows, "link", kind="link_opened"))
     tap.changed(instance, has_come=False)
+
+
+async def test_brief_rows_of_messages_tell_what_whole_ones_do(tmp_path: Path) -> None:
+    whole, rows = tapped()
+    with JournalWriter(tmp_path) as writer:
+        brief = HubTap(Tap(writer))
+        twice = Twice(brief, whole)
+        async with hub_at_work(tap=twice) as (hub, listener):
+            service = await RawService(hub, identity=b"s").registers(interface=INTERFACE)
+            caller = await Caller.open(listener)
+            caller.opens(5, b"one", function=3)
+            (first,) = await service.hears()
+            for body in (b"two", b"", b"x" * 3_000):
+                service.answers(first, body)
+                await caller.hears()
+            service.answers(first, b"last", LAST)
+            await caller.hears()
+            await caller.end()
+            await until(lambda: not hub.switch.clients)
+            service.close()
+            await until(lambda: not hub.switch.instances)
+    found = [row for batch in read(tmp_path) for row in batch.to_pylist()]
+    assert [row["kind"] for row in found].count("message") == 6
+    for one, other in zip(found, rows.told, strict=True):
+        assert abs(one.pop("time_ns") - other.pop("time_ns")) < 60e9
+        assert abs(one.pop("mono_ns") - other.pop("mono_ns")) < 60e9
+        del one["node"], one["seq"]
+        if one["kind"] == "command":  # PINGs are counted from the nanosecond at which the link was noted
+            one["exchange"] = other["exchange"] = None
+        assert one == other
+
+
+class Twice:
+    """Two taps at one hub."""
+
+    def __init__(self, *taps: HubTap) -> None:
+        self._taps = taps
+
+    def __getattr__(self, name: str) -> Any:
+        def both(*args: Any, **named: Any) -> None:
+            for tap in self._taps:
+                getattr(tap, name)(*args, **named)
+
+        return both
