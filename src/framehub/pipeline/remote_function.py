@@ -66,7 +66,7 @@ def remote(
         proxy: where its proxy listens for clients; else ``FRAMEHUB_CLIENTS``, else tcp://127.0.0.1:7402.
             Executors connect there too.
         returns: the Spark type of its results, where the function does not say or another is wanted.
-        window: calls that one task has under way.
+        window: calls that one task has under way at most; fewer where answers take long.
         timeout: seconds that one call may take, its waiting for a worker included.
         retries: how often a call that failed is tried again.
         on_error: what a row that failed does: "fail" ends the job, "null" gives null, "column" makes the

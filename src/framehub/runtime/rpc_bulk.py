@@ -5,7 +5,8 @@
         batch.wait()                                     [b"1", b"4"], or a ``Failure`` in place of a result
 
 ``ids`` names each call by its row, argument and attempt; the same name means the same call (groups of
-spec/rpc.md, section 3.5). The proxy's BUSY is waited out, with fewer calls under way for a while.
+spec/rpc.md, section 3.5). The proxy's BUSY is waited out, with fewer calls under way for a while; so they are
+where answers take long, lest those that wait for a slow function come to the end of their time.
 """
 
 import asyncio
@@ -33,7 +34,11 @@ _BACK_OFF: Final = (0.05, 2.0)
 _CALM: Final = 0.2
 """Seconds for which one BUSY counts: those that come together mean one thing."""
 _FEW: Final = 4
-"""Calls under way, at least, however busy the proxy is."""
+"""Calls under way, at least, however busy the proxy and slow the function is."""
+_AT_FIRST: Final = 32
+"""Calls under way before anything is known; as many more as are soon answered."""
+_SOON: Final = 0.1
+"""The part of a call's time in which an answer is soon: where they take longer, fewer are to wait."""
 
 
 class Failure(NamedTuple):
@@ -137,7 +142,8 @@ class BulkCalls:
         self._window = window
         self._timeout = timeout
         self._retries = retries
-        self._allowed = float(window)
+        self._allowed = float(min(window, _AT_FIRST))
+        self._was_busy = False
         self._calm_at = 0.0
         self._waiting: deque[_Call] = deque()
         self._under_way: dict[bytes, _Call] = {}
@@ -230,19 +236,28 @@ class BulkCalls:
             self._link.ask(id_, self._function, call.argument, left)
 
     def _settled(self, settled: list[Settled]) -> None:
+        now = monotonic()
         for one in settled:
             call = self._under_way.pop(one.id, None)
             if call is None:
                 continue
             if one.ending is Ending.RESULT:
                 call.batch.settle(call.index, one.body[0])
-                if self._allowed < self._window:
-                    self._allowed = min(self._allowed + 1 / self._allowed, self._window)
+                self._adapt(call, now)
             elif one.ending is Ending.EXCEPTION and _is_to_wait(one.body[0]):
                 self._wait_out(call, one.body[0])
             else:
                 self._failed(call, _text(one, self._absence()))
         self._pump()
+
+    def _adapt(self, call: _Call, now: float) -> None:
+        """More calls under way where answers come soon, fewer where they do not."""
+        left = (call.deadline or now) - now
+        if left < (1 - _SOON) * self._timeout:
+            self._allowed = max(self._allowed - 1, min(_FEW, self._window))
+        elif self._allowed < self._window:
+            more = 1 / self._allowed if self._was_busy else 1.0
+            self._allowed = min(self._allowed + more, self._window)
 
     def _wait_out(self, call: _Call, text: bytes) -> None:
         """The proxy has too much to do, or another asker gave this up: it was not run, so ask again."""
@@ -252,6 +267,7 @@ class BulkCalls:
             return
         if text.startswith(BUSY) and now >= self._calm_at:
             self._calm_at = now + _CALM
+            self._was_busy = True
             self._allowed = max(self._allowed / 2, min(_FEW, self._window))
         call.busy += 1
         self._again_later(call, min(_BACK_OFF[0] * 2**call.busy, _BACK_OFF[1]))

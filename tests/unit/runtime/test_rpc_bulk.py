@@ -1,6 +1,7 @@
 """Many calls at once, from code without an event loop."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from hashlib import blake2b
 
@@ -48,6 +49,11 @@ def offered(notes: Notes) -> Worker:
         notes.runs.append(x)
         if x < 0 or notes.runs.count(x) <= x:
             raise ValueError(f"not yet {x}")
+        return x
+
+    @worker.function
+    def slow(x: int) -> int:
+        time.sleep(0.02)
         return x
 
     @worker.function
@@ -142,6 +148,27 @@ async def test_what_fails_is_tried_again_as_often_as_wanted(ours: RpcProxy) -> N
     assert got[:2] == [b"0", b"1"]
     assert got[2] == Failure("ValueError: not yet 2")
     assert got[3] == Failure("ValueError: not yet -5")
+
+
+async def test_a_slow_function_has_fewer_calls_waiting(ours: RpcProxy) -> None:
+    """Else the last of a window would come to the end of their time before it is their turn."""
+
+    def ask() -> float:
+        with BulkCalls(ours.clients_address, b"slow", ids=ids, window=1_000, timeout=5.0) as calls:
+            got = calls.submit([b"%d" % x for x in range(300)], first=0).wait()
+            assert list(got) == [b"%d" % x for x in range(300)]
+            return calls._allowed
+
+    assert await asyncio.to_thread(ask) < 100
+
+
+async def test_a_quick_function_has_all_of_its_window(ours: RpcProxy) -> None:
+    def ask() -> float:
+        with BulkCalls(ours.clients_address, b"square", ids=ids, window=64, timeout=60.0) as calls:
+            calls.submit([b"%d" % x for x in range(200)], first=0).wait()
+            return calls._allowed
+
+    assert await asyncio.to_thread(ask) == 64
 
 
 async def test_a_call_has_its_time(ours: RpcProxy) -> None:
