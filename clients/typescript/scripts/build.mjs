@@ -26,7 +26,7 @@ function sources() {
 function stamp() {
   const sum = createHash("sha256");
   for (const file of sources()) sum.update(`${file}\0`).update(readFileSync(file)).update("\0");
-  return sum.digest("hex").slice(0, 16);
+  return sum.digest("hex").slice(0, 12);
 }
 
 async function bundle() {

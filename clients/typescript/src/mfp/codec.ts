@@ -52,20 +52,20 @@ export function decode(data: Bytes, checksums: Checksums = BY_FLAG, allowed: All
   };
 
   const id = next();
-  if (!id) refuse("id 0 is not used", 1);
+  if (!id) refuse("id 0", 1);
   const code: Service = head & 7;
   const isService = protocol === Protocol.SERVICE;
   // A service frame's code is looked at first: it stands before the ref.
   if (isService && !((ASSIGNED >> code) & 1)) refuse(`unknown service code ${code}`, 0);
   const isMessage = protocol === Protocol.MESSAGE;
   const ref = isMessage || protocol === Protocol.REQUEST ? 1 : next("ref");
-  if (!ref) refuse("ref 0 is not used", 5);
+  if (!ref) refuse("ref 0", 5);
 
   if (isService) {
     const own = !!(head & OWN);
     if (at < end) refuse("trailing bytes after a service frame", at);
     if (code === Service.PING) {
-      if (!own) refuse("own bit not set", 0);
+      if (!own) refuse("no own bit", 0);
       if (ref !== id) refuse("ref differs from id", 5);
     }
     return { type: protocol, id, code, ref, own, checksum };

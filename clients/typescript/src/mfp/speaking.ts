@@ -79,7 +79,7 @@ export class Speaking extends Exchanges {
   chunk(ref: number, data: Bytes, options: ChunkOptions = {}): number {
     const { key, final = false } = options;
     const stream = this.ours.get(ref);
-    if (stream?.kind !== Kind.STREAM) throw new StreamAborted(`stream ${ref} is not open any more`);
+    if (stream?.kind !== Kind.STREAM) throw new StreamAborted(`stream ${ref} is not open`);
     const unkeyed = final && !data.length ? BinaryKind.NONE : BinaryKind.DATA;
     const kind = key === undefined ? unkeyed : BinaryKind.STREAMING;
     return this.#binary({ ref, kind, data, ...options, final }, stream.exchange);

@@ -70,7 +70,7 @@ export class Verdicts extends Speaking {
   #ignore(frame: ServiceFrame, now: number): undefined {
     this.ignored++;
     if (frame.own || !this.outbox.ids.hasGiven(frame.ref)) {
-      this.conduct.strays(now, "a service frame about nothing");
+      this.conduct.strays(now, "a service frame of nothing");
     }
   }
 }

@@ -65,7 +65,7 @@ function register<H>(table: Map<string, H>, endpoint: string, handler: H): () =>
   if (endpoint.startsWith(RESERVED)) {
     throw new ConfigError(`${named} is reserved`);
   }
-  if (table.has(endpoint)) throw new ConfigError(`${named} has a handler already`);
+  if (table.has(endpoint)) throw new ConfigError(`${named} has a handler`);
   table.set(endpoint, handler);
   return () => {
     if (table.get(endpoint) === handler) table.delete(endpoint);

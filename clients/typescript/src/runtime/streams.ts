@@ -142,7 +142,7 @@ export class Inflow {
         bytes += waitingBytes;
       }
       if (bytes > this.#most) {
-        worst.discard(new StreamAborted("nobody read it: over maxWaitingBytes"));
+        worst.discard(new StreamAborted("unread: over maxWaitingBytes"));
       }
     }
   }

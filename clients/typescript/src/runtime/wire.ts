@@ -146,7 +146,7 @@ export class Wire {
     if (this.ended) return;
     const { requestTimeout, progressTimeout } = this.settings;
     const at = now();
-    if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "a text message");
+    if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "text");
     this.#hear(() => [this.#connection.receive(new Uint8Array(data), at)]);
     // What came may have to be given up some day.
     if (!this.ended) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
