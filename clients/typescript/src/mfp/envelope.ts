@@ -50,8 +50,8 @@ export function decode(payload: Bytes, files?: Files): Envelope {
   try {
     value = JSON.parse((json = strictUtf8.decode(payload)));
   } catch (cause) {
-    const malformed = `JSON is malformed: ${(cause as Error).message}`;
-    refuse(json === undefined ? "invalid unicode, not utf-8" : malformed);
+    const malformed = `malformed JSON: ${(cause as Error).message}`;
+    refuse(json === undefined ? "unicode, not utf-8" : malformed);
   }
   const why = fault(json!);
   if (why) refuse(why);

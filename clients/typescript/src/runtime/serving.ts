@@ -145,7 +145,7 @@ export class Serving {
     this.#peer.onerror(error, endpoint);
     const told =
       error instanceof LimitExceeded
-        ? new Refusal(ErrorCode.LIMIT, `answer too big: ${error.message}`)
+        ? new Refusal(ErrorCode.LIMIT, `too big: ${error.message}`)
         : new Refusal(ErrorCode.INTERNAL, "the handler failed");
     return { error: told.value };
   }
