@@ -13,8 +13,9 @@ PARTITIONS = 8
 FAILING = (1, 4)
 """One task of each fails after most of its rows."""
 SLOW = PARTITIONS - 1
-"""Its first task is slow, so that Spark starts a second one beside it."""
-SECONDS = 4.0
+"""Its first task waits in the middle until Spark has started a second one beside it."""
+SECONDS = 180.0
+"""So long at most."""
 
 
 def disturb(folder: str, last: int) -> Any:
@@ -27,8 +28,10 @@ def disturb(folder: str, last: int) -> Any:
         with Path(folder, "attempts").open("a") as file:
             file.write(f"{partition} {attempt}\n")
         for number, batch in enumerate(batches):
-            if attempt == 0 and partition == SLOW:
-                time.sleep(SECONDS)
+            if attempt == 0 and partition == SLOW and number == 2:
+                until = time.monotonic() + SECONDS
+                while f"\n{SLOW} 1" not in Path(folder, "attempts").read_text() and time.monotonic() < until:
+                    time.sleep(0.1)
             failed = Path(folder, f"failed-{partition}")
             if partition in FAILING and number == last and not failed.exists():
                 failed.touch()
