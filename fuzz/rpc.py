@@ -221,19 +221,23 @@ class Run:
         """All workers go, and time passes: whatever was there has an answer, and is forgotten."""
         proxy = self.proxy
         proxy.undelivered([(peer, [b"HEART_BEAT"], None) for peer in WORKERS], [], self.now)
-        for _ in range(500):  # longer than an answer, then its id, then its client are kept
+        for _ in range(800):  # longer than an answer, then its id, then its client or its group are kept
             self.now += 1.0
             proxy.tick(self.now)
             proxy.to_clients.clear()
         agree(proxy)
         assert (proxy.pending, proxy.keeping.by_wid, proxy.registry.workers) == (0, {}, {})
         assert (proxy.asking.clients, proxy.registry.functions, proxy.registry.strangers) == ({}, {}, {})
+        groups = proxy.asking.groups
+        assert (groups.by_identity, groups.open, groups.running) == ({}, 0, 0)
 
 
 def agree(proxy: Proxy) -> None:
     """Every table of a proxy says the same of every query."""
     keeping, placing, registry = proxy.keeping, proxy.placing, proxy.registry
-    jobs = [job for client in proxy.asking.clients.values() for job in client.jobs.values()]
+    groups = proxy.asking.groups.by_identity.values()
+    sources = [*proxy.asking.clients.values(), *groups]
+    jobs = [job for source in sources for job in source.jobs.values()]
     assert keeping.by_wid == {job.wid: job for job in jobs}
     unanswered = [job for job in jobs if job.state in (WAITING, GIVEN)]
     assert keeping.open_jobs == len(unanswered)
@@ -241,7 +245,10 @@ def agree(proxy: Proxy) -> None:
     kept = [job for job in jobs if job.answer is not None]
     assert [job for job in jobs if job.state == DONE] == kept
     assert keeping.kept_bytes == sum(OVERHEAD + len(job.answer[2]) for job in kept if job.answer is not None)
-    assert keeping.kept_bytes == sum(client.kept_bytes for client in proxy.asking.clients.values())
+    assert keeping.kept_bytes == sum(source.kept_bytes for source in sources)
+    assert all(
+        sum(job.state in (WAITING, GIVEN) for job in group.jobs.values()) == group.open for group in groups
+    )
     assert set(keeping.untold) <= {job.wid for job in kept}
     given = {job.wid: job for worker in registry.workers.values() for job in worker.jobs.values()}
     assert given == {job.wid: job for job in jobs if job.state == GIVEN}
