@@ -18,14 +18,14 @@ pytestmark = pytest.mark.spark
 def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("kills")
     generate(root / "journal", frames=4000, seed=3, segment_bytes=500_000, faults="all")
-    run(root / "journal", root / "quiet", spark=spark, step_rows=1800)
+    run(root / "journal", root / "quiet", spark=spark, step_rows=2100)
     return root
 
 
 def test_a_driver_is_killed(place: Path) -> None:
     out = place / "driver"
     dice, quiet = random.Random(5), place / "quiet"
-    killed = kill_drivers(place / "journal", out, kills=2, step_rows=1800, dice=dice, quiet=quiet)
+    killed = kill_drivers(place / "journal", out, kills=2, step_rows=2100, dice=dice, quiet=quiet)
     assert killed.kills == 2
     assert not list(problems(out))
     assert rows_of(out / "current") == rows_of(place / "quiet" / "current")

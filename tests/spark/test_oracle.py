@@ -148,7 +148,7 @@ MUTANTS: list[tuple[str, str, Place]] = [
     ("pieces", "files", Place("pieces", "opposite", 4)),
     ("gaps", "gaps", Place("gaps", "opposite", 0)),
     ("gaps", "gaps", Place("gaps", "opposite", 1)),
-    ("unsound", "bytes", Place("unsound", "comparison", 0)),
+    ("unsound", "bytes", Place("unsound", "opposite", 0)),
     ("unsound", "bytes", Place("unsound", "not", 0)),
     ("links", "rules", Place("horizon", "opposite", 0)),
     ("audit_mfp", "rules", Place("mfp_rows", "opposite", 0)),

@@ -19,39 +19,49 @@ _LONG: Final = 64.0
 
 
 class Pace:
-    """Seconds from one answer of a worker to its next, while it always has a query to begin."""
+    """Seconds from one answer of a worker to its next, while it always has a query to begin.
 
-    __slots__ = ("_answers", "_idle_at", "_since", "seconds")
+    They are known by function: what a slow one takes says nothing of a quick one. A look at several counts
+    for a function that has at least half of its answers.
+    """
+
+    __slots__ = ("_answers", "_idle_at", "_seconds", "_since")
 
     def __init__(self) -> None:
-        self.seconds = 0.0
-        """Zero: nothing is known yet."""
-        self._answers = 0
+        self._seconds: dict[bytes, float] = {}
+        self._answers: dict[bytes, int] = {}
         self._since: float | None = None
         self._idle_at = 0.0
+
+    def of(self, function: bytes) -> float:
+        """Seconds between answers of a function. Zero: nothing is known yet."""
+        return self._seconds.get(function, 0.0)
 
     def full(self, now: float) -> None:
         """It has as much as it can do at once."""
         if self._since is None:
-            self._answers, self._since = 0, now
+            self._answers, self._since = {}, now
             if now - self._idle_at > STALE:
-                self.seconds = 0.0  # what it was busy with then may have been something else
+                self._seconds.clear()  # what it was busy with then may have been something else
 
     def idle(self, now: float) -> None:
         """It could do more: from here on its answers say nothing."""
         if self._since is not None:
             self._since, self._idle_at = None, now
 
-    def answered(self, now: float) -> None:
+    def answered(self, function: bytes, now: float) -> None:
         """One more answer."""
         if self._since is None:
             return
-        self._answers += 1
+        self._answers[function] = self._answers.get(function, 0) + 1
         passed = now - self._since
         if passed >= LOOK:
-            seen = passed / self._answers
-            self.seconds = seen if not self.seconds else (1 - NEW) * self.seconds + NEW * seen
-            self._answers, self._since = 0, now
+            total = sum(self._answers.values())
+            for name, count in self._answers.items():
+                if 2 * count >= total:
+                    known, seen = self.of(name), passed / total
+                    self._seconds[name] = (1 - NEW) * known + NEW * seen if known else seen
+            self._answers, self._since = {}, now
 
 
 class Patience:

@@ -78,9 +78,9 @@ class Placing:
             if (beyond := len(worker.jobs) - worker.runs) < 0:
                 return False
             line += beyond
-            if worker.pace.seconds:
+            if seconds := worker.pace.of(name):
                 known += 1
-                rate += 1 / worker.pace.seconds
+                rate += 1 / seconds
         if not known:
             return False
         wait = line / (rate * len(function.workers) / known)

@@ -40,24 +40,39 @@ def refusal(board: Board, id_: bytes) -> object:
 
 def test_a_pace_is_that_of_a_worker_that_always_has_something_to_do() -> None:
     pace = Pace()
-    pace.answered(5.0)
-    assert pace.seconds == 0.0
+    pace.answered(b"f", 5.0)
+    assert pace.of(b"f") == 0.0
     pace.full(10.0)
     pace.full(11.0)  # it was before
-    pace.answered(10.05)
-    assert pace.seconds == 0.0, "too short to say"
-    pace.answered(12.0)
-    assert pace.seconds == pytest.approx(1.0)
-    pace.answered(14.0)
-    assert pace.seconds == pytest.approx(0.7 * 1.0 + 0.3 * 2.0)
+    pace.answered(b"f", 10.05)
+    assert pace.of(b"f") == 0.0, "too short to say"
+    pace.answered(b"f", 12.0)
+    assert pace.of(b"f") == pytest.approx(1.0)
+    pace.answered(b"f", 14.0)
+    assert pace.of(b"f") == pytest.approx(0.7 * 1.0 + 0.3 * 2.0)
     pace.idle(14.0)
     pace.idle(20.0)  # it was before
-    pace.answered(14.5)
+    pace.answered(b"f", 14.5)
     pace.full(14.9)
-    assert pace.seconds == pytest.approx(1.3)
+    assert pace.of(b"f") == pytest.approx(1.3)
     pace.idle(20.0)
     pace.full(22.0)
-    assert pace.seconds == 0.0, "that was another time"
+    assert pace.of(b"f") == 0.0, "that was another time"
+
+
+def test_a_slow_function_says_nothing_of_a_quick_one() -> None:
+    pace = Pace()
+    pace.full(0.0)
+    pace.answered(b"slow", 1.0)
+    assert (pace.of(b"slow"), pace.of(b"quick")) == (1.0, 0.0)
+    for _ in range(9):
+        pace.answered(b"slow", 1.0)
+    pace.answered(b"quick", 2.1)
+    assert pace.of(b"slow") == pytest.approx(0.7 * 1.0 + 0.3 * 0.11)
+    assert pace.of(b"quick") == 0.0, "a tenth of the answers"
+    pace.answered(b"slow", 2.11)
+    pace.answered(b"quick", 2.3)
+    assert pace.of(b"quick") == pytest.approx(0.1), "half of them"
 
 
 def test_patience_falls_to_half_of_what_callers_waited_and_comes_back() -> None:
@@ -152,3 +167,13 @@ def test_coroutines_run_as_many_at_once_as_the_window_holds() -> None:
     board.worker(b"w", b"WORKER_DESCRIBE", describing(slots=2, window=50, functions=told))
     board.register(b"w", F)
     assert board.proxy.registry.workers[b"w"].runs == 50
+
+
+def test_a_quick_function_is_not_refused_for_what_a_slow_one_took() -> None:
+    board = at_work(max_wait=3.0)
+    board.register(b"w", F, (b"g", b"Int", b"Int"))
+    for number in range(3):
+        board.ask(b"c", b"%d" % number)
+    assert refusal(board, b"3") is not None
+    assert refusal(board, b"4") == texts.BUSY_WAIT.decode()
+    assert board.client(b"c", b"QUERY", b"5", b"a", b"g") != texts.BUSY_WAIT.decode()
