@@ -13,6 +13,7 @@ GROUPS = {
     "mfp": ("codec", "requests", "peers", "stream", "big_file", "connections", "websockets"),
     "rpc": ("rpc", "columns"),
     "hub": ("hub", "hub_crowd"),
+    "overload": ("overload_mfp", "overload_zmq", "overload_handlers"),
     "pipeline": ("frames", "decode", "run", "scale", "follow"),
 }
 """Parts of the whole, by one name each."""

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 FEW: Final = 8
-"""Handlers that have their turn in any pass."""
+"""Handlers that have their turn in any pass; where there is no rest, one has."""
 NO_REST: Final = 0.8
 """From this share of the time on, spent in handlers, passes are short."""
-SHORTER: Final = 10
+SHORTER: Final = 20
 """So many times."""
 _LATELY: Final = 0.5
 """Seconds over which that share is taken."""
@@ -37,13 +37,14 @@ class Turn:
 
     def is_over(self, seconds: float) -> bool:
         """Whether handlers have had so long already; if not, one more begins."""
-        if self._begun < FEW:
+        few, most = (FEW, seconds) if self._load < NO_REST else (1, seconds / SHORTER)
+        if self._begun < few:
             if not self._begun:
                 self._since = monotonic()
                 self._loop.call_soon(self._next)
             self._begun += 1
             return False
-        if monotonic() - self._since <= (seconds if self._load < NO_REST else seconds / SHORTER):
+        if monotonic() - self._since <= most:
             return False
         self.refused += 1
         return True

@@ -46,6 +46,10 @@ async def test_passes_are_short_where_the_event_loop_has_no_rest() -> None:
         await one_pass(LONG)
     assert await one_pass(LONG)
     assert 2 * LONG / SHORTER < LONG
+    assert not turn.is_over(LONG)
+    time.sleep(LONG)  # noqa: ASYNC251
+    assert turn.is_over(LONG)  # one had its turn, and that took all the time there is
+    await pass_on()
     while turn._load > 0.5:  # a rest, however slow the machine
         await asyncio.sleep(0.2)
         await one_pass(0.0)
