@@ -29,9 +29,9 @@ GROWN_MIB = 8.0
 REMEMBERED_SECONDS = 60.0
 """How long ids are known as used; as many as a connection remembers are used in less."""
 METHOD = (
-    "Every process runs on any core. The median of the rounds counts, without the first: of each round's ratio to "
-    "its own peak, and of the others. In brackets the lowest and highest: of the peaks, to their median, and of "
-    "the ratios."
+    "Every process runs on any core. The median of the rounds counts, without the first: of each round's "
+    "ratio to its own peak, and of the others. In brackets the lowest and highest: of the peaks, to their "
+    "median, and of the ratios."
 )
 
 
@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
     def middle(self, what: str) -> float:
         """The median of a figure of the rounds that count."""
-        return median(over[what] for over in self.overs[1:])
+        return float(median(over[what] for over in self.overs[1:]))
 
 
 def measure(gateway: Process, client: Process, line: Line) -> Found:
