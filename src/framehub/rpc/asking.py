@@ -39,7 +39,9 @@ class Asking:
         self.draining = False
         """Take no new queries."""
         self.clients: dict[bytes, Client] = {}
-        self.groups = Groups(settings.max_groups, settings.group_running)
+        self.groups = Groups(
+            settings.max_groups, settings.group_running, wids=lambda identity: wids(key, identity)
+        )
         self.to_clients = to_clients
         self.settings = settings
         self.registry = registry
@@ -93,35 +95,35 @@ class Asking:
 
     def _known(self, client: Client, id_: bytes) -> Job | None:
         """The query of this id: the client's own, or its group's."""
-        if len(id_) != MAX_ID or not is_grouped(id_):  # most are shorter
-            return client.jobs.get(id_)
-        group = self.groups.find(id_)
-        return group.jobs.get(id_) if group is not None else None
+        whose = self.groups.find(id_) if len(id_) == MAX_ID and is_grouped(id_) else client
+        return whose.jobs.get(id_) if whose is not None else None
 
     def _asked(self, client: Client, parts: Parts, now: float, parent: bytes) -> About:
         _, id_, argument, function = parts
-        job = self._known(client, id_)
+        grouped = len(id_) == MAX_ID and is_grouped(id_)  # most are shorter
+        whose: Client | None = self.groups.find(id_) if grouped else client
+        job = whose.jobs.get(id_) if whose is not None else None
         if job is not None:
             return self._asked_again(client, job, argument, function, now)
         if function not in self.registry.functions and (reason := fault(Way.CLIENT_TO_PROXY, parts)):
             return self._malformed_client(client, parts, now, reason)
-        whose: Client | None = client
-        if is_grouped(id_):
-            whose = group = self.groups.meet(id_, lambda identity: wids(self._key, identity))
+        group = None
+        if grouped:
+            whose = group = self.groups.meet(id_)
             if group is not None and group.ended_until > now:
                 self.counts["of groups that were ended"] += 1
                 self.to_clients.append(
                     (client.identity, [words.RESPONSE_EXCEPTION, id_, texts.GROUP_ENDED], None)
                 )
                 return texts.GROUP_ENDED.decode()
-        busy = self._busy(whose, function, len(argument), now)
+        busy = self._busy(group, function, len(argument), now)
         if whose is None or busy is not None:
             busy = busy or texts.BUSY_GROUPS
             self.counts["busy"] += 1
             self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, busy], None))
             return busy.decode()
-        job = self.keeping.open(whose, id_, function, argument)
-        if job.group is not None:
+        job = self.keeping.open(whose, id_, function, argument, group)
+        if group is not None:
             job.askers[client.identity] = None
         job.parent = parent
         job.asked_at = now
@@ -151,11 +153,10 @@ class Asking:
             self.keeping.repeat(job, identity)
         return job
 
-    def _busy(self, whose: Client | None, function: bytes, size: int, now: float) -> bytes | None:
+    def _busy(self, group: Group | None, function: bytes, size: int, now: float) -> bytes | None:
         if self.draining:
             return texts.BUSY_STOPPING
         room = self.settings.max_bytes
-        group = whose if isinstance(whose, Group) else None
         if group is not None:
             room //= 2
             is_long = group.waiting >= self.settings.group_queue

@@ -40,7 +40,7 @@ def is_head(id_: bytes) -> bool:
 class Group(Client):
     """One group: to whoever takes turns it is one client, however many ask for it."""
 
-    __slots__ = ("_all", "ended_until", "limit", "open", "running")
+    __slots__ = ("_all", "ended_until", "limit", "open", "running", "told")
 
     def __init__(self, identity: bytes, wid: Callable[[bytes], bytes], groups: "Groups") -> None:
         super().__init__(identity, wid)
@@ -52,6 +52,8 @@ class Group(Client):
         """Queries that are not answered yet."""
         self.running = 0
         """Those of them that a worker has."""
+        self.told = b""
+        """What the last new id said of the limit."""
         self._all = groups
 
     @property
@@ -78,11 +80,15 @@ class Group(Client):
 class Groups:
     """All groups, by what their ids begin with."""
 
-    def __init__(self, most: int, most_running: int) -> None:
+    def __init__(
+        self, most: int, most_running: int, *, wids: Callable[[bytes], Callable[[bytes], bytes]]
+    ) -> None:
+        """``wids`` gives, for what a group's ids begin with, what makes the proxy's ids of its queries."""
         self.by_identity: dict[bytes, Group] = {}
         self.open = 0
         self.running = 0
         self._most = most
+        self._wids = wids
         self._most_running = most_running
 
     @property
@@ -94,7 +100,7 @@ class Groups:
         """The group of a grouped id, if it is known."""
         return self.by_identity.get(id_[: len(MARK) + KEY_BYTES])
 
-    def meet(self, id_: bytes, wids: Callable[[bytes], Callable[[bytes], bytes]]) -> Group | None:
+    def meet(self, id_: bytes) -> Group | None:
         """The group of a grouped id, a new one if need be; None if there are too many."""
         identity = id_[: len(MARK) + KEY_BYTES]
         group = self.by_identity.get(identity)
@@ -103,10 +109,15 @@ class Groups:
                 self.forget(inf)
                 if len(self.by_identity) >= self._most:
                     return None
-            group = self.by_identity[identity] = Group(identity, wids(identity), self)
-        told = int.from_bytes(id_[len(identity) : HEAD], "big") or MOST
-        group.limit = min(told, self._most_running)
+            group = self.by_identity[identity] = Group(identity, self._wids(identity), self)
+        self._tell(group, id_)
         return group
+
+    def _tell(self, group: Group, id_: bytes) -> None:
+        told = id_[len(MARK) + KEY_BYTES : HEAD]
+        if told != group.told:
+            group.told = told
+            group.limit = min(int.from_bytes(told, "big") or MOST, self._most_running)
 
     def forget(self, now: float) -> None:
         """Forget groups of which nothing is known any more; of those that were ended, that for a while."""

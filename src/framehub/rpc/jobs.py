@@ -32,8 +32,8 @@ class Job:
 
     __slots__ = (
         "acked", "answer", "argument", "asked_at", "askers", "cancelled", "client", "coders", "deadline",
-        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "mark", "once", "parent",
-        "past", "spec", "state", "until", "wid", "worker",
+        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "in_line", "mark", "once",
+        "parent", "past", "spec", "state", "until", "wid", "worker",
     )  # fmt: skip
 
     def __init__(self, client: "Client", id_: bytes, wid: bytes, function: bytes, argument: bytes) -> None:
@@ -42,6 +42,8 @@ class Job:
         self.group: Group | None = None
         self.askers: dict[bytes, None] = {}
         """Of a query of a group: the clients that asked and have not acknowledged an answer."""
+        self.in_line = False
+        """Of a query of a group: whether others that its worker has wait until it is done."""
         self.fleeting = False
         """Of a query of a group: the answer says nothing about the next time that it is asked."""
         self.id = id_

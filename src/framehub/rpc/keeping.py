@@ -35,16 +35,18 @@ class Keeping:
         self._kept_of_groups: dict[bytes, Job] = {}  # likewise
         self._finished: deque[Job] = deque()
 
-    def open(self, client: Client, id_: bytes, function: bytes, argument: bytes) -> Job:
-        """A query that was not known before."""
+    def open(
+        self, client: Client, id_: bytes, function: bytes, argument: bytes, group: Group | None = None
+    ) -> Job:
+        """A query that was not known before, of a client or of a group, which is its client then."""
         job = Job(client, id_, client.wid(id_), function, argument)
         client.jobs[id_] = job
         self.by_wid[job.wid] = job
         self.open_jobs += 1
         self.open_bytes += len(argument)
-        if isinstance(client, Group):
-            job.group = client
-            client.opened()
+        if group is not None:
+            job.group = group
+            group.opened()
         return job
 
     def answer(self, job: Job, answer: list[bytes], now: float) -> None:

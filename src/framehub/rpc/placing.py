@@ -121,13 +121,13 @@ class Placing:
             self._fail(job, texts.UNKNOWN_ANSWER, now)
             return
         if function is not None and function.workers:
-            worker = None if function.waiting.count else self._pick(function, job.group)
-            if worker is not None:
+            worker = self._pick(function, job.group)
+            if worker is not None and not function.waiting.count:
                 self._give(job, function, worker, now)
                 return
             job.spec = function
             self._wait(job, function)
-            if function.waiting.grouped:  # those that wait may be of groups that must, whoever has room
+            if worker is not None and function.waiting.grouped:  # they may be of groups that have to wait
                 self._feed_any(function, now)
             return
         job.until = self.may_come(function, now)

@@ -126,7 +126,7 @@ class Worker:
         self.slots = 1
         """Queries that it runs at the same time; others wait there for their turn."""
         self.grouped = 0
-        """Queries of groups that it has."""
+        """Queries of groups that it has, but for coroutines."""
         self.share = 2
         """How many of those it may have: what it does in a moment, so that others need not wait long."""
 
@@ -134,14 +134,15 @@ class Worker:
         """It is given a query."""
         self.jobs[job.wid] = job
         if job.group is not None:
-            self.grouped += 1
+            job.in_line = job.spec is None or not job.spec.described.coroutine
+            self.grouped += job.in_line
             job.group.gave()
 
     def drop(self, wid: bytes) -> Job | None:
         """It has this query no more; which one, if it had it."""
         job = self.jobs.pop(wid, None)
         if job is not None and job.group is not None:
-            self.grouped -= 1
+            self.grouped -= job.in_line
             job.group.gave(-1)
         return job
 
@@ -160,20 +161,20 @@ class Worker:
         """Whether it can be given a query."""
         return len(self.jobs) < self.window and not self.leaving and not self.stuck
 
-    @property
-    def has_room_for_groups(self) -> bool:
-        """Whether it can be given a query of a group."""
-        return self.has_room and self.grouped < self.share
+    def has_room_for_groups(self, function: Function) -> bool:
+        """Whether it can be given a query of a group; behind coroutines nobody stands in line."""
+        return (self.grouped < self.share or function.described.coroutine) and self.has_room
 
     def next_waiting(self) -> tuple[Function, Job] | None:
         """The next query that waits for it, its functions each in their turn; it is taken out of its line."""
         count = len(self.functions)
-        groups = self.grouped < self.share
         for step in range(1, count + 1):
             function = self.functions[(self.turn + step) % count]
-            if function.waiting.count and (job := function.waiting.pop(groups=groups)) is not None:
-                self.turn = (self.turn + step) % count
-                return function, job
+            if function.waiting.count:
+                groups = self.grouped < self.share or function.described.coroutine
+                if (job := function.waiting.pop(groups=groups)) is not None:
+                    self.turn = (self.turn + step) % count
+                    return function, job
         return None
 
 
@@ -290,8 +291,13 @@ class Registry:
 
     def pick_for_group(self, function: Function) -> Worker | None:
         """The least loaded worker of a function that can take a query of a group's."""
-        able = [worker for worker in function.workers if worker.has_room_for_groups]
-        return min(able, key=lambda worker: len(worker.jobs), default=None)
+        best: Worker | None = None
+        least = 1 << 30
+        for worker in function.workers:
+            load = len(worker.jobs)
+            if load < least and worker.has_room_for_groups(function):
+                best, least = worker, load
+        return best
 
     def forget(self, before: float) -> None:
         """Forget names that nobody has, nobody waits for, and whose last worker went before this time."""

@@ -60,7 +60,7 @@ class ProxySettings:
     fill half of ``max_queue`` and of ``max_bytes``."""
     group_ahead: float = 0.01
     """Seconds of work of groups that a worker is given ahead, so that a query of a client finds no long line
-    there; at least two queries for each that it runs at a time."""
+    there; at least two queries for each that it runs at a time, and coroutines as many as it takes."""
     max_groups: int = 1_024
     """Groups known at a time; a query of one more is answered BUSY."""
     max_questions: int = 2_000

@@ -56,7 +56,10 @@ class Waiting:
             yield from line.values()
 
     def _line(self, job: Job) -> OrderedDict[bytes, Job]:
-        return self._lines.setdefault(job.client.identity, OrderedDict())
+        line = self._lines.get(job.client.identity)
+        if line is None:
+            line = self._lines[job.client.identity] = OrderedDict()
+        return line
 
     def _counted(self, job: Job, number: int) -> None:
         self.count += number

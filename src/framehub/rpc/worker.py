@@ -123,7 +123,10 @@ class Workbench:
         self._heard = self._now = now
         type_ = parts[0] if parts else b""
         # What comes most is looked at least.
-        is_common = type_ == words.QUERY and len(parts) == 4 and parts[3] in self._names and parts[1]
+        if type_ == words.QUERY:
+            is_common = len(parts) == 4 and parts[3] in self._names and len(parts[1]) > 0
+        else:
+            is_common = type_ == words.RESPONSE_RECEIVED and len(parts) == 2 and parts[1] in self._answers
         if not is_common and (reason := fault(Way.PROXY_TO_WORKER, parts)):
             self.ignored += 1
             return reason

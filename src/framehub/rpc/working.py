@@ -87,7 +87,7 @@ class Working:
     def _answered(self, worker: Worker, parts: Parts, now: float) -> About:
         type_, wid, body = parts
         job = worker.drop(wid)
-        if job is not None and job.group is not None:
+        if job is not None and job.in_line:
             worker.took(now - job.given_at, self.settings.group_ahead)
         if job is None:
             job = self.keeping.by_wid.get(wid)

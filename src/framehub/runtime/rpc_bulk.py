@@ -10,6 +10,7 @@ where answers take long, lest those that wait for a slow function come to the en
 """
 
 import asyncio
+import math
 import random
 import threading
 from collections import deque
@@ -106,8 +107,10 @@ class _Link(ClientLink):
         self._on_settled = on_settled
         self._machine.extended = True  # a proxy that knows no CANCEL ignores it
 
-    def ask(self, id_: bytes, function: bytes, argument: bytes, timeout: float) -> None:
-        self._machine.ask(id_, function, argument, now=monotonic(), timeout=timeout)
+    def ask(self, queries: list[tuple[bytes, bytes, float]], function: bytes, now: float) -> None:
+        """Ask for the function with each id and argument, each with so many seconds."""
+        for id_, argument, timeout in queries:
+            self._machine.ask(id_, function, argument, now=now, timeout=timeout)
         self._begin()
 
     def tell(self, parts: list[bytes]) -> None:
@@ -225,15 +228,19 @@ class BulkCalls:
 
     def _pump(self) -> None:
         waiting, under_way = self._waiting, self._under_way
+        room = math.ceil(self._allowed) - len(under_way) - self._later
+        if not waiting or room <= 0:
+            return
         now = monotonic()
-        while waiting and len(under_way) + self._later < self._allowed:
+        queries = []
+        for _ in range(min(room, len(waiting))):
             call = waiting.popleft()
             if call.deadline is None:
                 call.deadline = now + self._timeout
             id_ = self._ids(call.row, call.argument, call.attempt)
             under_way[id_] = call
-            left = max(0.001, call.deadline - now)
-            self._link.ask(id_, self._function, call.argument, left)
+            queries.append((id_, call.argument, max(0.001, call.deadline - now)))
+        self._link.ask(queries, self._function, now)
 
     def _settled(self, settled: list[Settled]) -> None:
         now = monotonic()

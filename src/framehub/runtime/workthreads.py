@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Final
 
@@ -89,6 +90,8 @@ class ThreadWorkshop:
         self._lock = threading.Lock()
         self._done: deque[tuple[Order, Outcome]] = deque()
         self._is_called = False
+        self._to_start: deque[Order] = deque()
+        self._is_woken = False
         self._orders: dict[bytes, Order] = {}
         self._plain: deque[Order] = deque()
         self._coroutines: deque[Order] = deque()
@@ -183,7 +186,10 @@ class ThreadWorkshop:
             if not order.is_told:
                 self._awaited += 1
                 self._begin(order)
-                self._loop.call_soon_threadsafe(self._start_task, order)
+                self._to_start.append(order)
+                if not self._is_woken:  # one call for all that comes until the other thread looks
+                    self._is_woken = True
+                    self._loop.call_soon_threadsafe(self._start_tasks)
 
     def _begin(self, order: Order) -> None:
         order.is_running = True
@@ -270,9 +276,15 @@ class ThreadWorkshop:
             task.cancel()
         self._loop.call_soon(self._loop.stop)  # after they have noticed
 
-    def _start_task(self, order: Order) -> None:
-        order.task = self._loop.create_task(self._doing.run_async(order.function, order.argument))
-        order.task.add_done_callback(lambda task: self._report(order, self._outcome_of(task)))
+    def _start_tasks(self) -> None:
+        self._is_woken = False
+        while self._to_start:
+            order = self._to_start.popleft()
+            order.task = self._loop.create_task(self._doing.run_async(order.function, order.argument))
+            order.task.add_done_callback(partial(self._ended, order))
+
+    def _ended(self, order: Order, task: "asyncio.Task[Outcome]") -> None:
+        self._report(order, self._outcome_of(task))
 
     def _cancel_task(self, order: Order) -> None:
         if order.task is not None:

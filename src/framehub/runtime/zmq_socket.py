@@ -152,11 +152,12 @@ class MessageSocket:
                 self._edge.soon()
         send = self._send
         done = 0
+        last = len(parts) - 1
         try:
-            for part in parts[:-1]:
-                send(part, MORE)
+            while done < last:
+                send(parts[done], MORE)
                 done += 1
-            send(parts[-1], LAST)
+            send(parts[last], LAST)
         except zmq.ZMQError as exc:
             return self._not_sent(exc, parts, done)
         return _OK

@@ -132,7 +132,7 @@ def _check_queue(proxy: Proxy) -> None:
             must(not idle, "RINV-11", "{!r} waits though there is room", function.name)
         most = settings.group_running
         if any(job.group is not None and job.group.limit == most for job in function.waiting):
-            idle = [worker for worker in function.workers if worker.has_room_for_groups]
+            idle = [worker for worker in function.workers if worker.has_room_for_groups(function)]
             must(not idle, "RINV-11", "{!r} of a group waits though there is room", function.name)
 
 

@@ -285,6 +285,30 @@ def test_a_worker_that_answers_soon_is_given_more_and_a_slow_one_less() -> None:
     assert board.given()[-1] == b"own"
 
 
+def test_coroutines_make_no_line_at_a_worker() -> None:
+    """[RPC-3.5.6] However long they take; plain functions of the same worker still do."""
+    board = Grouped(slots=1, group_ahead=0.01, window=8)
+    told = b'{"version": 1, "slots": 1, "window": 8, "functions": {"f": {"coroutine": true}}}'
+    board.worker(b"w", b"WORKER_DESCRIBE", told)
+    board.given()
+    for number in range(9):
+        board.ask(b"c", gid(number), b"%d" % number)
+    worker = board.proxy.registry.workers[b"w"]
+    assert (len(board.given()), worker.grouped, board.group().running) == (8, 0, 8)
+    board.now += 1.0
+    board.proxy.tick(board.now)
+    assert board.given() == []  # nobody has room
+    board.answers(gid(0))
+    assert (board.given(), worker.share, board.group().running) == ([b"8"], 2, 8)
+    board.worker(b"w", b"WORKER_DESCRIBE", told.replace(b"true", b"false"))
+    for number in range(1, 9):
+        board.answers(gid(number))
+    assert (worker.grouped, worker.share) == (0, 2)
+    for number in range(10, 14):
+        board.ask(b"c", gid(number), b"%d" % number)
+    assert (board.given(), worker.grouped) == ([b"10", b"11"], 2)
+
+
 def test_a_group_at_its_limit_is_passed_by_another_group() -> None:
     """[RPC-3.5.5]"""
     board = Grouped()
@@ -383,6 +407,6 @@ def test_groups_without_queries_are_forgotten() -> None:
 
 
 def test_unknown_groups_have_no_queries() -> None:
-    known = Groups(1, 1)
+    known = Groups(1, 1, wids=lambda _identity: lambda id_: id_)
     assert known.find(gid(1)) is None
     assert known.waiting == 0
