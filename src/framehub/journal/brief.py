@@ -1,12 +1,13 @@
 """Rows in brief: what the hot path writes down of a frame whose other columns its own bytes tell. Pure.
 
-    now:8 exchange:16 size:4 endpoint:2 error:2 coder:2
-    link:8 protocol:1 version:1 direction:1 kind:1 user:4 service:4 function:4 ref:8 payload at:2 query at:2
+    row     now:8 exchange:16 size:4 label:4
+    label   link:8 protocol:1 version:1 direction:1 kind:1 user:4 service:4 function:4 ref:8 payload at:2
+            query at:2 endpoint:2 error:2 coder:2
 
-The first line is packed for each frame; the second is the same for all frames of a link, or a stream, in one
-direction, and is made once. Texts are numbers in a list of the page's (``page``). The clock is read once: the
-wall's time is the monotonic one and the difference of the two when the block is made. Everything else is
-decoded from the frames of a whole block at once (``columns``).
+The first is packed for each frame. A label is what many rows have in common, all of an endpoint on a link in
+one direction say: it is made once, and rows have its number (``labels``). The clock is read once: the wall's
+time is the monotonic one and the difference of the two when the block is made. Everything else is decoded
+from the frames of a whole block at once (``columns``).
 
 Only lawful frames can be brief, and only those that need no walk through a map: ``MFP_BRIEF`` tells by the
 first byte of an MFP frame.
@@ -24,26 +25,23 @@ from framehub.mfp.layout import MAP, PAYLOAD
 
 Numbers: TypeAlias = np.ndarray[Any, Any]
 
-NUMBERED: Final = struct.Struct(">d8sQiHHH")
-"""``now``, an exchange by the link's name and its number on the link (zeros for none), ``size`` and texts."""
-NAMED: Final = struct.Struct(">d16siHHH")
-"""The same with an exchange by its name."""
 CONSTANT: Final = struct.Struct("<8sBBBBiiiqHH")
 """``link, protocol, version, direction, kind, user, service, function, ref, payload at, query at``."""
-BRIEF_BYTES: Final = NAMED.size + CONSTANT.size
+TEXTS: Final = struct.Struct("<HHH")
+"""Of a label, after the constant: numbers of its endpoint, error and coder."""
+BRIEF_VALUES: Final = 5
+LOOSE_ROWS: Final = 32
+PACKS: Final = tuple(struct.Struct(">" + count * "dQQiI").pack for count in range(LOOSE_ROWS + 1))
+"""By how many rows: packs them. Of each ``now``, its exchange in two halves, ``size`` and ``label``."""
 READ_BEYOND: Final = 16
 """Zeros that follow the frames of a block: columns are read where a shorter frame has none."""
 WHOLE: Final = 255
 """Stands for the protocol of a row that is not brief at all."""
 
-BRIEF: Final = np.dtype(
+BRIEF: Final = np.dtype([("now", ">f8"), ("exchange", "V16"), ("size", ">i4"), ("label", ">u4")])
+BRIEF_BYTES: Final = BRIEF.itemsize
+LABEL: Final = np.dtype(
     [
-        ("now", ">f8"),
-        ("exchange", "V16"),
-        ("size", ">i4"),
-        ("endpoint", ">u2"),
-        ("error", ">u2"),
-        ("coder", ">u2"),
         ("link", "V8"),
         ("protocol", "u1"),
         ("version", "u1"),
@@ -55,9 +53,13 @@ BRIEF: Final = np.dtype(
         ("ref", "<i8"),
         ("payload_at", "<u2"),
         ("query_at", "<u2"),
+        ("endpoint", "<u2"),
+        ("error", "<u2"),
+        ("coder", "<u2"),
     ]
 )
-assert BRIEF.itemsize == BRIEF_BYTES
+assert len(PACKS[1](0.0, 0, 0, 0, 0)) == BRIEF_BYTES
+assert CONSTANT.size + TEXTS.size == LABEL.itemsize
 
 _MFP: Final = PROTOCOLS.index("mfp")
 _HUB: Final = PROTOCOLS.index("hub")
@@ -82,11 +84,11 @@ _MFP_SIZE: Final = _by_head(
     lambda kind, head: (9 if kind == Protocol.RESPONSE else 5) if kind in _HAS_BODY and head & PAYLOAD else 0
 )
 MFP_BRIEF: Final = tuple(
-    kind in (Protocol.SERVICE, Protocol.BINARY) or (kind in _HAS_BODY and not head & MAP)
+    2 if kind in _HAS_BODY and not head & MAP else int(kind in (Protocol.SERVICE, Protocol.BINARY))
     for head in range(256)
     for kind in (head >> 5,)
 )
-"""By the first byte: whether a lawful MFP frame can be brief."""
+"""By the first byte: whether a lawful MFP frame can be brief (not 0), and can have an endpoint (2)."""
 _HUB_KIND: Final = np.full(256, KIND_NUMBER["refused"], dtype=np.int16)
 for _state in HubState:
     _HUB_KIND[_state] = KIND_NUMBER[_state.name.lower()]
@@ -110,23 +112,24 @@ def words_of(frames: Numbers) -> Numbers:
     return np.ndarray((len(frames) - 3,), dtype=">u4", buffer=frames, strides=(1,))
 
 
-def unfold(packed: Numbers, frames: Numbers, begins: Numbers) -> dict[str, Numbers]:
-    """The fixed-size columns of brief rows.
+def unfold(packed: Numbers, labels: Numbers, frames: Numbers, begins: Numbers) -> dict[str, Numbers]:
+    """The fixed-size columns of brief rows; ``labels`` are those of each.
 
     ``frames`` are all bytes of their block's frames and ``READ_BEYOND`` zeros; ``begins`` says where those of
     each row begin.
     """
     count = len(packed)
     columns = {name: np.full(count, -1, dtype=DTYPE[name]) for name in _MOSTLY_NULL}
-    for name in _AS_PACKED:
-        columns[name] = packed[name]
+    for name in _AS_LABELLED:
+        columns[name] = labels[name]
+    columns["exchange"] = packed["exchange"]
     columns["mono_ns"] = np.rint(packed["now"] * 1e9).astype(np.int64)
     columns["time_ns"] = columns["mono_ns"] + wall_offset()
     columns["bytes"] = packed["size"]
-    columns["kind"] = packed["kind"].copy()
+    columns["kind"] = labels["kind"].copy()
     columns["recorded"] = np.zeros(count, dtype=np.uint8)
     columns["parent"] = np.zeros(count, dtype="V16")
-    words, protocols = words_of(frames), packed["protocol"]
+    words, protocols = words_of(frames), labels["protocol"]
     for protocol in np.flatnonzero(np.bincount(protocols)).tolist() if count else ():
         rows: Any = slice(None)
         if not (protocols == protocol).all():
@@ -140,11 +143,11 @@ def unfold(packed: Numbers, frames: Numbers, begins: Numbers) -> dict[str, Numbe
             columns["head"][rows] = head = frames[at + 4]
             columns["id"][rows] = words[at]
             columns["key"][rows] = frames[at + 5]
-            columns["ref"][rows] = packed["ref"][rows]
+            columns["ref"][rows] = labels["ref"][rows]
             columns["kind"][rows] = _HUB_KIND[head]
             payload_at, payload_bytes = _unless(payload_bytes == 0, payload_at, payload_bytes)
         else:
-            payload_at = packed["payload_at"][rows].astype(np.int64)
+            payload_at = labels["payload_at"][rows].astype(np.int64)
             payload_bytes = words[at + payload_at - 4]
             payload_at, payload_bytes = _unless(payload_at == 0, payload_at, payload_bytes)
         columns["payload_at"][rows] = payload_at
@@ -153,7 +156,7 @@ def unfold(packed: Numbers, frames: Numbers, begins: Numbers) -> dict[str, Numbe
 
 
 _MOSTLY_NULL: Final = ("head", "id", "ref", "key", "code", "files", "payload_at", "payload_bytes")
-_AS_PACKED: Final = ("link", "protocol", "version", "direction", "user", "service", "function", "exchange")
+_AS_LABELLED: Final = ("link", "protocol", "version", "direction", "user", "service", "function")
 
 
 def _unfold_mfp(

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from framehub.journal.brief import BRIEF, READ_BEYOND, WHOLE, Numbers, unfold, words_of
+from framehub.journal.labels import Labels
 from framehub.journal.message import Body, Buffer, Column, assemble
 from framehub.journal.page import Page
 from framehub.journal.record import DIRECTIONS, DTYPE, KINDS, PROTOCOLS, RECORDED, SCHEMA, Row
@@ -23,14 +24,15 @@ def encode(page: Page) -> Body:
     ends = _ends(sizes)
     begins = ends[:-1].astype(np.int64)
     size = page.frames.tell()
-    page.write(_BEYOND)
+    page.frames.write(_BEYOND)
     joined = page.frames.getbuffer()[: size + READ_BEYOND]
     frames = np.frombuffer(joined, dtype=np.uint8)
-    is_whole = np.flatnonzero(packed["protocol"] == WHOLE) if page.whole else _NO_ROWS
-    fixed = _fixed(page, packed, frames, begins, is_whole)
+    labels = page.labels.of(packed["label"])
+    is_whole = np.flatnonzero(labels["protocol"] == WHOLE) if page.whole else _NO_ROWS
+    fixed = _fixed(page, packed, labels, frames, begins, is_whole)
     refused = np.zeros(count, dtype=np.uint16)
     refused[is_whole] = [row.refused for row in page.whole]
-    coded = {name: packed[name] for name in ("endpoint", "error", "coder")} | {"refused": refused}
+    coded = {name: labels[name] for name in ("endpoint", "error", "coder")} | {"refused": refused}
     columns = []
     for name, make in _COLUMNS:
         if make is not None:
@@ -39,32 +41,34 @@ def encode(page: Page) -> Body:
             nulls, present = _nulls(packed["size"] < 0)
             columns.append(Column(nulls, (present, ends, joined[:size])))
         elif name == "query":
-            columns.append(_queries(page, packed, frames, begins, is_whole))
+            columns.append(_queries(page, labels["query_at"], frames, begins, is_whole))
         else:
-            columns.append(_texts(coded[name], page.texts))
+            columns.append(_texts(coded[name], page.labels.texts))
     return assemble(count, columns, joined)
 
 
 def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
     """Rows as one record batch of ``SCHEMA``."""
-    page = Page()
+    page = Page(Labels())
     for row in rows:
         page.add(row)
     return encode(page).batch()
 
 
-def _fixed(page: Page, packed: Numbers, frames: Numbers, begins: Numbers, is_whole: Numbers) -> Any:
+def _fixed(
+    page: Page, packed: Numbers, labels: Numbers, frames: Numbers, begins: Numbers, is_whole: Numbers
+) -> Any:
     """By name: the columns of fixed size."""
     if not page.whole:
-        return unfold(packed, frames, begins)
+        return unfold(packed, labels, frames, begins)
     whole = np.frombuffer(b"".join([row.fixed for row in page.whole]), dtype=DTYPE)
     if len(whole) == len(packed):
         return whole
     both = np.empty(len(packed), dtype=DTYPE)
     both[is_whole] = whole
-    is_brief = np.flatnonzero(packed["protocol"] != WHOLE)
-    for name, values in unfold(packed[is_brief], frames, begins[is_brief]).items():
-        both[name][is_brief] = values
+    brief = np.flatnonzero(labels["protocol"] != WHOLE)
+    for name, values in unfold(packed[brief], labels[brief], frames, begins[brief]).items():
+        both[name][brief] = values
     return both
 
 
@@ -124,16 +128,18 @@ def _texts(codes: Numbers, texts: Sequence[bytes]) -> Column:
     if not nulls and (codes == codes[0]).all():
         text = texts[codes[0]]
         return Column(0, (_NOTHING, _steps(count, len(text)), text * count))
-    lengths = np.fromiter(map(len, texts), dtype=np.int32, count=len(texts))
+    used = np.flatnonzero(np.bincount(codes))
+    lengths = np.zeros(used[-1] + 1, dtype=np.int32)
+    lengths[used] = [len(texts[code]) for code in used.tolist()]
     data = b"".join(map(texts.__getitem__, codes.tolist()))
     return Column(nulls, (present, _ends(lengths[codes]), data))
 
 
-def _queries(page: Page, packed: Numbers, frames: Numbers, begins: Numbers, is_whole: Numbers) -> Column:
+def _queries(page: Page, query_at: Numbers, frames: Numbers, begins: Numbers, is_whole: Numbers) -> Column:
     """Ids of queries: of brief rows they stand in the frame, after their length."""
-    places = packed["query_at"].astype(np.int64)
+    places = query_at.astype(np.int64)
     if not places.any() and not any(row.query is not None for row in page.whole):
-        count = len(packed)
+        count = len(places)
         return Column(count, (bytes((count + 7) // 8), np.zeros(count + 1, dtype=np.int32), _NOTHING))
     sizes = np.where(places > 0, words_of(frames)[begins + places - 4], 0).astype(np.int32)
     absent = places == 0

@@ -18,6 +18,7 @@ from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
 from framehub.journal.columns import encode
 from framehub.journal.faults.catalogue import TRUTH_FILE, Truth, chosen
+from framehub.journal.labels import Labels
 from framehub.journal.page import Page
 from framehub.journal.record import VERSION, Row
 from framehub.journal.seal import seal
@@ -106,7 +107,7 @@ def _write(
             segment = None
         if segment is None:
             segment = SegmentAppender(node.directory, opening, first_seq=first_seq)
-        page = Page()
+        page = Page(Labels())
         for row in rows:
             page.add(row)
         body = encode(page)

@@ -21,8 +21,10 @@ import pyarrow as pa
 from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
+from framehub.journal.brief import LOOSE_ROWS
 from framehub.journal.columns import encode
 from framehub.journal.gathering import Gathering
+from framehub.journal.labels import Labels
 from framehub.journal.page import Page
 from framehub.journal.record import VERSION, Row
 from framehub.journal.recovery import Recovery, recover
@@ -96,7 +98,7 @@ class JournalWriter:
         if self.settings.seal:
             for leftover in self.recovery.unsealed:
                 self.sealer.submit(leftover)
-        encode(Page())  # the first one loads much: now, and not while the first rows wait for it
+        encode(Page(Labels()))  # the first one loads much: now, and not while the first rows wait for it
         self._thread = threading.Thread(target=self._run, name="framehub-journal", daemon=True)
         self._thread.start()
 
@@ -145,14 +147,15 @@ class JournalWriter:
         """Do what ``gathering`` says there is to do: a page is full, or the thread waits for a row."""
         gathering = self.gathering
         if self._refusal is not None:
-            gathering.look_at = 0
+            gathering.look_at = 1
             gathering.drop()
             if self._failed is not None:
                 return
             raise self._refusal
-        gathering.turn_if_full()
+        if not gathering.turn_if_full() and gathering.look_at > 1:
+            return
         # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
-        gathering.look_at = gathering.full_at
+        gathering.look_at = LOOSE_ROWS
         self._wake.set()
         if gathering.backlog >= self._soft:
             self._crowded()
@@ -261,7 +264,7 @@ class JournalWriter:
             return
         self._refusal = self._refusal or JournalError(f"{self.node.directory}: the journal is closed")
         self._closing = True
-        self.gathering.look_at = 0
+        self.gathering.look_at = 1
         self._wake.set()
         self._thread.join()
         try:
@@ -308,7 +311,7 @@ class JournalWriter:
         while True:
             self._wake.clear()
             if gathering.is_empty:
-                gathering.look_at = 0
+                gathering.look_at = 1
                 if gathering.is_empty:
                     if self._closing:
                         return False
@@ -389,7 +392,7 @@ class JournalWriter:
         failed = JournalError(f"{self.node.directory}: the journal stopped at row {self.durable}: {reason}")
         failed.__cause__ = exc
         self._failed = self._refusal = failed
-        self.gathering.look_at = 0
+        self.gathering.look_at = 1
         self._asked_room = True
         if self._segment is not None:
             with suppress(OSError):

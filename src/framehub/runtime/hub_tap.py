@@ -172,8 +172,10 @@ class HubTap:
         self._brief(constant, client, stream, data)
 
     def _brief(self, constant: bytes, client: Client, stream: Stream, data: bytes | memoryview) -> None:
-        exchange = stream_exchange(client.link, stream.id)
-        if self._gathering.named(monotonic(), exchange, stream.name or None, None, None, constant, data):
+        gathering = self._gathering
+        label = gathering.labels.number(constant, stream.name or None, None, None)
+        exchange = int.from_bytes(client.link, "big"), stream.id
+        if gathering.note(monotonic(), exchange, label, data):
             self._attend()
 
     def _at_service(

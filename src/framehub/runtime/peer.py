@@ -48,10 +48,10 @@ from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.files import File, all_read, load, read_all, sizes
 from framehub.runtime.link import Link
-from framehub.runtime.payloads import Opened, known, labels, open_payload, pack
+from framehub.runtime.payloads import Opened, known, open_payload, pack
 from framehub.runtime.serving import Serving
 from framehub.runtime.streams import Inflow, OutStream
-from framehub.runtime.tap import IN, LinkTap
+from framehub.runtime.tap import LinkTap
 from framehub.runtime.wire import Wire
 
 log = logging.getLogger("framehub.peer")
@@ -281,9 +281,8 @@ class Peer(Wire):
             return
         frame, event = received.frame, received.event
         opened = open_payload(frame, event)
-        if self._tap:
-            endpoint, error = labels(opened)
-            self._tap.frame(IN, frame, data, received.exchange, endpoint, error, now=now)
+        if self._tap is not None:
+            self._tap.took(frame, data, received.exchange, opened, now)
         if event is not None:
             if type(opened) is BadEnvelope and self._serving.minds(event) and self._is_too_much(opened):
                 return

@@ -1,6 +1,7 @@
 """Every message at the proxy's two sockets becomes a row of the journal (spec/journal.md, section 3.4)."""
 
 from collections.abc import Sequence
+from struct import Struct
 from time import monotonic, monotonic_ns, time_ns
 from typing import Final
 
@@ -13,6 +14,7 @@ from framehub.rpc.texts import error_code
 from framehub.runtime.tap import Tap
 
 _MOST_NAMES: Final = 4_096
+_HALVES: Final = Struct(">QQ")
 
 
 class RpcTap:
@@ -82,7 +84,8 @@ class RpcTap:
         raw = joined(identity, parts)
         if parent is NO_ID and len(raw) <= self._light:
             constant = self._rows.constant(link, direction, identity, parts)
-            if self._gathering.named(monotonic(), job.wid, function, error, coder, constant, raw):
+            label = self._gathering.labels.number(constant, function, error, coder)
+            if self._gathering.note(monotonic(), _HALVES.unpack(job.wid), label, raw):
                 self._attend()
             return
         at = (time_ns(), monotonic_ns())

@@ -1,25 +1,30 @@
 """Every frame becomes a row of the journal (spec/journal.md, section 3).
 
-On the hot path a row costs a clock reading, a small ``struct`` pack and one append (``journal.brief``); the
-writer's thread does the rest.
+On the hot path a row costs a clock reading and two entries in lists (``journal.gathering``); the writer's
+thread does the rest.
 """
 
 from collections.abc import Callable
 from time import monotonic, monotonic_ns, time_ns
+from typing import TypeAlias
 
-from framehub.journal.brief import MFP_BRIEF, NUMBERED
+from msgspec import UNSET
+
+from framehub.journal.brief import MFP_BRIEF
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.open_links import OpenLinks
-from framehub.journal.record import NO_ID, NO_LINK, Row
+from framehub.journal.record import NO_ID, Row
 from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
-from framehub.mfp.frames import BinaryFrame, Frame, ServiceFrame
+from framehub.mfp.envelope import Envelope
+from framehub.mfp.frames import Frame
+from framehub.runtime.payloads import Opened, labels
 from framehub.runtime.promises import Promises
 
 __all__ = ["IN", "OUT", "LinkTap", "ReducedTap", "Tap"]
 
-_NO_LABELS = (ServiceFrame, BinaryFrame)
-pack = NUMBERED.pack
+Took: TypeAlias = Callable[[Frame, bytes | memoryview, int, Opened | None, float], None]
+Gave: TypeAlias = Callable[[Frame, bytes, int, str], None]
 
 
 class Tap:
@@ -92,17 +97,57 @@ class LinkTap:
     def __init__(self, tap: Tap, link: bytes, user: int) -> None:
         self._append = tap.append
         self._append_link = tap.append_link
-        self._gathering = tap.writer.gathering
-        self._light = tap.writer.gathering.light if tap.takes_brief else -1
+        self._gathering = gathering = tap.writer.gathering
+        self._light = gathering.light if tap.takes_brief else -1
         self._attend = tap.writer.attend
         self.promises = tap.promises
         self._link = link
         self._rows = LinkRows(link, user)
         self._constants = self._rows.constants
+        self._number = int.from_bytes(link, "big")
+        self._labels: tuple[dict[str, int], ...] = ({}, {})  # of endpoints, by direction, as far as noted
+        self.took, self.gave = self._hot()
 
     def exchange_id(self, exchange: int) -> bytes:
         """The 16-byte name of a conversation: the link's, then its number on the link."""
         return self._link + exchange.to_bytes(8, "big") if exchange else NO_ID
+
+    def _hot(self) -> tuple[Took, Gave]:
+        """``frame`` for what came, with what was found in it, and for what went with an endpoint.
+
+        They are what a request costs more with a journal than without, so they are made of local names.
+        """
+        gathering, light, number, attend = self._gathering, self._light, self._number, self._attend
+        came, went = (notes.get for notes in self._labels)
+        add_numbers, frames = gathering.numbers.extend, gathering.frames
+        add_frame = frames.append
+
+        def took(
+            frame: Frame, raw: bytes | memoryview, exchange: int, opened: Opened | None, now: float
+        ) -> None:
+            label, size = None, len(raw)
+            if size <= light and type(opened) is Envelope and opened.error is UNSET:
+                label = came(opened.endpoint)
+            if label is None or MFP_BRIEF[raw[0]] != 2 or not exchange:
+                self.frame(IN, frame, raw, exchange, *labels(opened), now=now)
+                return
+            # As `gathering.note` does it, without a call; so small a frame is no view.
+            add_numbers((now, number, exchange, size, label))
+            add_frame(raw)  # type: ignore[arg-type]
+            if len(frames) >= gathering.look_at:
+                attend()
+
+        def gave(frame: Frame, raw: bytes, exchange: int, endpoint: str) -> None:
+            label, size = went(endpoint), len(raw)
+            if label is None or size > light or MFP_BRIEF[raw[0]] != 2 or not exchange:
+                self.frame(OUT, frame, raw, exchange, endpoint)
+                return
+            add_numbers((monotonic(), number, exchange, size, label))
+            add_frame(raw)
+            if len(frames) >= gathering.look_at:
+                attend()
+
+        return took, gave
 
     def frame(
         self,
@@ -119,36 +164,11 @@ class LinkTap:
 
         ``now`` is ``monotonic()``, where it was asked just before.
         """
-        if parent is NO_ID and MFP_BRIEF[raw[0]] and len(raw) <= self._light:
-            if type(frame) in _NO_LABELS:
-                endpoint = error = None
-            gathering = self._gathering
-            page = gathering.page  # as `gathering.enter` does it, without a call
-            page.busy = True
-            if page is not gathering.page:
-                page.busy = False
-                page = gathering.enter()
-            try:
-                label = page.codes.get(endpoint)
-                if label is None:
-                    label = page.code(endpoint)
-                fault = 0 if error is None else page.code(error)
-                page.write(raw)
-                page.briefs += (
-                    pack(
-                        now or monotonic(),
-                        self._link if exchange else NO_LINK,
-                        exchange,
-                        len(raw),
-                        label,
-                        fault,
-                        0,
-                    )
-                    + self._constants[direction]
-                )
-            finally:
-                page.busy = False
-            if len(page.briefs) >= gathering.look_at:
+        brief = MFP_BRIEF[raw[0]]
+        if brief and parent is NO_ID and len(raw) <= self._light:
+            label = self._label(direction, endpoint, error) if brief == 2 else self._label(direction)
+            halves = (self._number, exchange) if exchange else (0, 0)
+            if self._gathering.note(now or monotonic(), halves, label, raw):
                 self._attend()
             return
         at = (time_ns(), monotonic_ns())
@@ -157,6 +177,16 @@ class LinkTap:
             at, direction, frame, bytes(raw), name, endpoint=endpoint, error=error, parent=parent
         )
         self._append(row)
+
+    def _label(self, direction: int, endpoint: str | None = None, error: str | None = None) -> int:
+        """The number of a label; the hot path knows it from then on, if it may."""
+        known, notes = self._gathering.labels, self._labels[direction]
+        number = known.number(self._constants[direction], endpoint, error, None)
+        if endpoint is not None and error is None:
+            if not notes:
+                known.lend(notes)
+            notes[endpoint] = number
+        return number
 
     def refused(self, raw: bytes, reason: str) -> None:
         """Record bytes of the peer's that were no lawful frame."""

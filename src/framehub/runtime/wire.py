@@ -160,14 +160,21 @@ class Wire:
 
     def _flush(self, *, endpoint: str | None = None, error: str | None = None, parent: bytes = NO_ID) -> None:
         """Send what waits; the labels belong to the one frame among it that is no service frame."""
-        tap = self._tap
-        send = self._link.send
-        late = tap.promises if tap else None
+        tap, send = self._tap, self._link.send
+        if tap is None:
+            for out in self._outbox.drain():
+                send(*out.pieces)
+            return
+        late = tap.promises
         for out in self._outbox.drain():
+            pieces = out.pieces
             if late is not None and type(out.frame) is ServiceFrame and out.frame.code is Service.ACK:
                 late.when_durable(partial(self._acknowledge, out))
-            elif send(*out.pieces) and tap:
-                tap.frame(OUT, out.frame, out.data, out.exchange, endpoint, error, parent)
+            elif send(*pieces):
+                if endpoint is not None and error is None and parent is NO_ID and len(pieces) == 1:
+                    tap.gave(out.frame, pieces[0], out.exchange, endpoint)
+                else:
+                    tap.frame(OUT, out.frame, out.data, out.exchange, endpoint, error, parent)
 
     def _acknowledge(self, out: Outgoing) -> None:
         """What it acknowledges is durable."""

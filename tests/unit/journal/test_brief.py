@@ -4,20 +4,23 @@ import numpy as np
 
 from framehub.codes import HubCommand, HubState
 from framehub.hub.headers import HubFrame, Way, encode
-from framehub.journal.brief import BRIEF, CONSTANT, MFP_BRIEF, NAMED, READ_BEYOND, unfold, wall_offset
+from framehub.journal.brief import BRIEF, CONSTANT, MFP_BRIEF, PACKS, READ_BEYOND, unfold, wall_offset
+from framehub.journal.labels import Labels
 from framehub.journal.record import KIND_NUMBER, PROTOCOLS
 from framehub.journal.rpc_rows import join
 
-LINK, EXCHANGE = b"linklink", b"exchangeexchange"
+LINK, EXCHANGE = b"linklink", (1, 2)
 
 
 def told(raw: bytes, protocol: str, *, kind: str = "refused", payload_at: int = 0) -> dict[str, object]:
     constant = CONSTANT.pack(
         LINK, PROTOCOLS.index(protocol), 2, 1, KIND_NUMBER[kind], 7, 3, 4, 5, payload_at, 0
     )
-    brief = NAMED.pack(12.000000345, EXCHANGE, len(raw), 0, 0, 0) + constant
+    labels = Labels()
+    number = labels.number(constant, None, None, None)
+    packed = np.frombuffer(PACKS[1](12.000000345, *EXCHANGE, len(raw), number), dtype=BRIEF)
     frames = np.frombuffer(raw + bytes(READ_BEYOND), dtype=np.uint8)
-    columns = unfold(np.frombuffer(brief, dtype=BRIEF), frames, np.zeros(1, dtype=np.int64))
+    columns = unfold(packed, labels.of(packed["label"]), frames, np.zeros(1, dtype=np.int64))
     return {name: values[0] for name, values in columns.items()}
 
 
@@ -52,5 +55,6 @@ def test_the_wall_is_as_far_ahead_as_it_is() -> None:
 
 
 def test_frames_with_maps_are_not_brief() -> None:
-    assert [MFP_BRIEF[head] for head in (0x21, 0x61, 0x41, 0xA1, 0x80, 0x86)] == [True] * 6
-    assert [MFP_BRIEF[head] for head in (0x63, 0x67, 0x43, 0x45, 0xA7, 0x00, 0xFF)] == [False] * 7
+    assert [MFP_BRIEF[head] for head in (0x61, 0x41, 0xA1)] == [2] * 3
+    assert [MFP_BRIEF[head] for head in (0x21, 0x80, 0x86)] == [1] * 3
+    assert [MFP_BRIEF[head] for head in (0x63, 0x67, 0x43, 0x45, 0xA7, 0x00, 0xFF)] == [0] * 7

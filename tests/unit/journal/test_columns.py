@@ -9,6 +9,9 @@ from framehub.journal.record import SCHEMA, Row
 from framehub.journal.rpc_rows import RpcRows, join
 from framehub.journal.settings import WriterSettings
 
+E = int.from_bytes(b"e" * 8, "big")
+F = int.from_bytes(b"f" * 8, "big")
+
 
 def test_an_empty_page_is_an_empty_batch() -> None:
     assert (to_batch([]).num_rows, to_batch([]).schema) == (0, SCHEMA)
@@ -18,9 +21,10 @@ def test_brief_and_whole_rows_share_a_page_in_their_order(row: Callable[..., Row
     gathering = Gathering(WriterSettings(), 0)
     raw = bytes.fromhex("61 00000009 00000002") + b"{}"
     constant = LinkRows(b"linklink", 3).constants[OUT]
-    gathering.named(1.5, b"e" * 16, "a", None, None, constant, raw)
+    number = gathering.labels.number
+    gathering.note(1.5, (E, E), number(constant, "a", None, None), raw)
     gathering.add(row(7, endpoint="b")._replace(query=b"query"))
-    gathering.named(2.5, b"f" * 16, "a", "busy", "json", constant, raw)
+    gathering.note(2.5, (F, F), number(constant, "a", "busy", "json"), raw)
     gathering.turn()
     (page,) = gathering.pages
     first, second, third = decoded(page)
@@ -40,7 +44,7 @@ def test_ids_of_queries_are_found_in_frames() -> None:
     for query in wanted:
         raw = join([b"peer", b"RESPONSE_RESULT", query, b"result"])
         constant = RpcRows().constant(b"linklink", 0, b"peer", [b"RESPONSE_RESULT", query, b"result"])
-        gathering.named(1.0, b"e" * 16, "f", None, None, constant, raw)
+        gathering.note(1.0, (E, E), gathering.labels.number(constant, "f", None, None), raw)
     gathering.turn()
     found = decoded(gathering.pages[0])
     assert [row["query"] for row in found] == wanted

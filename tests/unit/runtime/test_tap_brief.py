@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from framehub.journal.brief import MFP_BRIEF
 from framehub.journal.writer import JournalWriter, WriterSettings
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.codec import decode
+from framehub.mfp.envelope import Envelope
 from framehub.mfp.layout import HEAD_SIZE, REQUEST
 from framehub.runtime.tap import IN, OUT, Tap
 
@@ -42,6 +44,10 @@ def record(writer: JournalWriter, tap: Tap) -> None:
         endpoint, error = (None, None) if number % 3 else ("chat.say" + "x" * (number % 2), "busy")
         link.frame(IN, frame, memoryview(raw), number % 5, endpoint, error)
         link.frame(OUT, frame, raw, number, endpoint)
+        for _ in range(2):  # the second time it is known
+            opened = Envelope("chat.say") if number % 4 else Envelope("chat.say", error={"code": "busy"})
+            link.took(frame, raw, number % 5, opened if number % 7 else None, time.monotonic())
+            link.gave(frame, raw, number % 5, "chat.said")
     link.refused(b"\xff", "no frame")
     link.frame(OUT, frame, raw, 1, "child", None, b"parent".ljust(16))
     link.closed(1000, "bye")
@@ -53,8 +59,8 @@ def test_brief_rows_tell_what_whole_ones_do(tmp_path: Path) -> None:
         with JournalWriter(tmp_path / name, node="n") as writer:
             record(writer, kind(writer))
     brief, whole = rows(tmp_path / "brief"), rows(tmp_path / "whole")
-    assert {MFP_BRIEF[raw[0]] for raw, _ in CASES} == {True, False}
-    assert len(brief) == 2 * len(CASES) + 4
+    assert {MFP_BRIEF[raw[0]] for raw, _ in CASES} == {0, 1, 2}
+    assert len(brief) == 6 * len(CASES) + 4
     times = [row["mono_ns"] for row in brief]
     assert times == sorted(times)
     for one, other in zip(brief, whole, strict=True):
@@ -88,7 +94,7 @@ def test_pages_change_under_the_hand_that_writes_and_nothing_is_lost(tmp_path: P
         thread.start()
         for number in range(1, 5001):
             raw = ask(number, 1 + number % 200)
-            link.frame(IN, decode(raw), raw, number, f"to.{number % 7}")
+            link.took(decode(raw), raw, number, Envelope(f"to.{number % 7}"), time.monotonic())
         turning.set()
         thread.join()
     found = rows(tmp_path)

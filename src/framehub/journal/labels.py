@@ -1,0 +1,75 @@
+"""What many brief rows have in common, each once and with a number (``brief``). Pure."""
+
+from typing import Final
+
+import numpy as np
+
+from framehub.journal.brief import CONSTANT, LABEL, TEXTS, WHOLE, Numbers
+from framehub.journal.record import NO_LINK
+
+TEXT_LIMIT: Final = 4096
+"""Characters, or bytes of a query's id, that are kept of a value that is too long."""
+LONG_TEXT: Final = 64 << 10
+"""Longer ones are too long."""
+TEXT_BYTES: Final = 256 << 10
+"""So many bytes of texts are enough,"""
+MOST: Final = 16_384
+"""and so many labels."""
+NOT_BRIEF: Final = CONSTANT.pack(NO_LINK, WHOLE, 0, 0, 0, 0, -1, -1, -1, 0, 0)
+"""Stands where a row that is not brief at all has only texts."""
+
+
+class Labels:
+    """Labels and their texts. It only ever grows; when it is full another is begun."""
+
+    __slots__ = ("_codes", "_notes", "_numbers", "_records", "bytes", "texts")
+
+    def __init__(self) -> None:
+        self.texts = [b""]
+        """Endpoints, errors, coders and reasons, each once; the first stands for none."""
+        self.bytes = 0
+        """Of texts."""
+        self._codes: dict[str | None, int] = {None: 0}
+        self._numbers: dict[tuple[bytes, str | None, str | None, str | None], int] = {}
+        self._records = bytearray()
+        self._notes: list[dict[str, int]] = []
+
+    def number(self, constant: bytes, endpoint: str | None, error: str | None, coder: str | None) -> int:
+        """The number of a label."""
+        key = constant, endpoint, error, coder
+        known = self._numbers.get(key)
+        if known is None:
+            code = self.code
+            self._records += constant + TEXTS.pack(code(endpoint), code(error), code(coder))
+            known = self._numbers[key] = len(self._numbers)
+        return known
+
+    def code(self, text: str | None) -> int:
+        """The number of a text."""
+        known = self._codes.get(text)
+        if known is None:
+            assert text is not None
+            kept = text if len(text) <= LONG_TEXT else text[:TEXT_LIMIT]
+            data = kept.encode("utf-8", "backslashreplace")  # a peer chooses what an endpoint is called
+            self.texts.append(data)
+            self.bytes += len(data) + len(text)
+            known = self._codes[text] = len(self.texts) - 1
+        return known
+
+    def lend(self, notes: dict[str, int]) -> None:
+        """Somebody notes numbers of labels: they are struck out when others count."""
+        self._notes.append(notes)
+
+    def retire(self) -> None:
+        """From now on others count."""
+        for notes in self._notes:
+            notes.clear()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to begin anew."""
+        return self.bytes >= TEXT_BYTES or len(self._numbers) >= MOST or len(self.texts) >= MOST
+
+    def of(self, numbers: Numbers) -> Numbers:
+        """The labels of these numbers, as an array of ``LABEL``."""
+        return np.frombuffer(bytes(self._records), dtype=LABEL)[numbers]
