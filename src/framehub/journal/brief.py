@@ -112,8 +112,10 @@ def words_of(frames: Numbers) -> Numbers:
     return np.ndarray((len(frames) - 3,), dtype=">u4", buffer=frames, strides=(1,))
 
 
-def unfold(packed: Numbers, labels: Numbers, frames: Numbers, begins: Numbers) -> dict[str, Numbers]:
-    """The fixed-size columns of brief rows; ``labels`` are those of each.
+def unfold(
+    packed: Numbers, labels: dict[str, Numbers], frames: Numbers, begins: Numbers
+) -> dict[str, Numbers]:
+    """The fixed-size columns of brief rows; ``labels`` are theirs, by name.
 
     ``frames`` are all bytes of their block's frames and ``READ_BEYOND`` zeros; ``begins`` says where those of
     each row begin.

@@ -32,7 +32,7 @@ def encode(page: Page) -> Body:
     fixed = _fixed(page, packed, labels, frames, begins, is_whole)
     refused = np.zeros(count, dtype=np.uint16)
     refused[is_whole] = [row.refused for row in page.whole]
-    coded = {name: labels[name] for name in ("endpoint", "error", "coder")} | {"refused": refused}
+    coded = {**labels, "refused": refused}
     columns = []
     for name, make in _COLUMNS:
         if make is not None:
@@ -56,7 +56,12 @@ def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
 
 
 def _fixed(
-    page: Page, packed: Numbers, labels: Numbers, frames: Numbers, begins: Numbers, is_whole: Numbers
+    page: Page,
+    packed: Numbers,
+    labels: dict[str, Numbers],
+    frames: Numbers,
+    begins: Numbers,
+    is_whole: Numbers,
 ) -> Any:
     """By name: the columns of fixed size."""
     if not page.whole:
@@ -67,7 +72,8 @@ def _fixed(
     both = np.empty(len(packed), dtype=DTYPE)
     both[is_whole] = whole
     brief = np.flatnonzero(labels["protocol"] != WHOLE)
-    for name, values in unfold(packed[brief], labels[brief], frames, begins[brief]).items():
+    of_brief = page.labels.of(packed["label"][brief])
+    for name, values in unfold(packed[brief], of_brief, frames, begins[brief]).items():
         both[name][brief] = values
     return both
 
@@ -86,17 +92,18 @@ def _number(dtype: Any, *, nullable: bool) -> Callable[[Numbers], Column]:
 def _word(words: tuple[str, ...]) -> Callable[[Numbers], Column]:
     """Positions in a list of words become the words."""
     encoded = [word.encode() for word in words]
-    widest = max(map(len, encoded))
     lengths = np.array([len(word) for word in encoded], dtype=np.int32)
-    letters = np.array([list(word.ljust(widest)) for word in encoded], dtype=np.uint8)
-    used = np.arange(widest) < lengths[:, None]
+    assert len(words) < min(min(word) for word in encoded)  # so a position is no letter of a word
 
     def make(values: Numbers) -> Column:
-        count = len(values)
-        if count and (values == values[0]).all():  # as in most blocks
-            word = encoded[values[0]]
+        used = np.flatnonzero(np.bincount(values)).tolist()
+        if len(used) == 1:  # as in most blocks
+            word, count = encoded[used[0]], len(values)
             return Column(0, (_NOTHING, _steps(count, len(word)), word * count))
-        return Column(0, (_NOTHING, _ends(lengths[values]), letters[values][used[values]]))
+        letters = values.astype(np.uint8).tobytes()
+        for position in used:
+            letters = letters.replace(bytes((position,)), encoded[position])
+        return Column(0, (_NOTHING, _ends(lengths[values]), letters))
 
     return make
 

@@ -19,6 +19,10 @@ NOT_BRIEF: Final = CONSTANT.pack(NO_LINK, WHOLE, 0, 0, 0, 0, -1, -1, -1, 0, 0)
 """Stands where a row that is not brief at all has only texts."""
 
 
+assert LABEL.names
+_NAMES: Final = LABEL.names
+
+
 class Labels:
     """Labels and their texts. It only ever grows; when it is full another is begun."""
 
@@ -70,6 +74,9 @@ class Labels:
         """Whether it is time to begin anew."""
         return self.bytes >= TEXT_BYTES or len(self._numbers) >= MOST or len(self.texts) >= MOST
 
-    def of(self, numbers: Numbers) -> Numbers:
-        """The labels of these numbers, as an array of ``LABEL``."""
-        return np.frombuffer(bytes(self._records), dtype=LABEL)[numbers]
+    def of(self, numbers: Numbers) -> dict[str, Numbers]:
+        """What labels of these numbers say, by the names of ``LABEL``."""
+        records = np.frombuffer(bytes(self._records), dtype=LABEL)
+        if len(numbers) and (numbers == numbers[0]).all():
+            return {name: np.repeat(records[name][numbers[0]], len(numbers)) for name in _NAMES}
+        return {name: records[name][numbers] for name in _NAMES}
