@@ -84,7 +84,9 @@ class Plan:
 def run(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
     """The results of one partition."""
     context = TaskContext.get()
-    partition, stage = (context.partitionId(), context.stageId()) if context is not None else (0, 0)
+    partition = stage = before = 0
+    if context is not None:
+        partition, stage, before = context.partitionId(), context.stageId(), context.attemptNumber()
     work = _Columns(plan) if plan.argument == "arrow" else _Rows(plan)
     with BulkCalls(
         plan.address,
@@ -93,6 +95,7 @@ def run(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         window=plan.window,
         timeout=plan.timeout,
         retries=plan.retries,
+        before=before,
         curve=plan.curve,
     ) as calls:
         first = ahead = 0

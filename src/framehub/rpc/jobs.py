@@ -32,7 +32,7 @@ class Job:
 
     __slots__ = (
         "acked", "answer", "argument", "asked_at", "askers", "cancelled", "client", "coders", "deadline",
-        "deaths", "fleeting", "function", "given", "given_at", "group", "id", "in_line", "mark", "once",
+        "deaths", "function", "given", "given_at", "group", "id", "in_line", "mark", "once",
         "parent", "past", "spec", "state", "until", "wid", "worker",
     )  # fmt: skip
 
@@ -44,8 +44,6 @@ class Job:
         """Of a query of a group: the clients that asked and have not acknowledged an answer."""
         self.in_line = False
         """Of a query of a group: whether others that its worker has wait until it is done."""
-        self.fleeting = False
-        """Of a query of a group: the answer says nothing about the next time that it is asked."""
         self.id = id_
         self.wid = wid
         self.function = function

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from framehub.rpc import texts, words
 from framehub.rpc.groups import Group
 from framehub.rpc.jobs import DONE, FINISHED, Client, Job
 from framehub.rpc.settings import ProxySettings
@@ -86,9 +85,6 @@ class Keeping:
     def withdraw(self, job: Job, identity: bytes) -> None:
         """One of those who asked for a query of a group has its answer, or wants it no more."""
         job.askers.pop(identity, None)
-        if job.fleeting and not job.askers and job.state == DONE:
-            self._let_go(job)
-            self._forget(job)
 
     def end(self, group: Group) -> None:
         """Nobody will ask for the answers of this group again."""
@@ -123,12 +119,9 @@ class Keeping:
 
     def _keep_of_group(self, job: Job, group: Group, now: float) -> None:
         group.opened(-1)
-        kind, _, body = job.answer or (b"", b"", b"")
-        ended = job.cancelled or kind == words.RESPONSE_UNKNOWN_FUNCTION or body in texts.FLEETING
-        job.fleeting = ended and kind != words.RESPONSE_RESULT
         job.deadline = now + self._settings.group_seconds
         self._kept_of_groups[job.wid] = job
-        if job.fleeting and not job.askers:
+        if group.ended_until > now:
             self._let_go(job)
             self._forget(job)
         elif (over := group.kept_bytes - self._settings.group_bytes) > 0:

@@ -30,8 +30,8 @@ UNKNOWN_ANSWER: Final = (
 CODERS_CHANGED: Final = b"bad request: the function's coders changed while the query waited; ask again"
 POISON: Final = b"poison: every process or worker that got it died; it is not run again"
 BAD_REQUEST: Final = b"bad request: "
-FLEETING: Final = frozenset((CANCELLED, NO_WORKER, CODERS_CHANGED))
-"""What says nothing about the next time that a query is asked."""
+OF_THE_MOMENT: Final = frozenset((NO_WORKER, CODERS_CHANGED))
+"""What says nothing about another time that the same is asked."""
 
 _CONTROL: Final = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n")
 _CODES: Final = (

@@ -7,6 +7,9 @@
 ``ids`` names each call by its row, argument and attempt; the same name means the same call (groups of
 spec/rpc.md, section 3.5). The proxy's BUSY is waited out, with fewer calls under way for a while; so they are
 where answers take long, lest those that wait for a slow function come to the end of their time.
+
+All answers are kept, also that there was no worker. Whoever does again what another failed to do (``before``)
+passes such answers of the other's by asking for the next attempt, so that no name ever means two calls.
 """
 
 import asyncio
@@ -23,7 +26,7 @@ import uvloop
 
 from framehub.errors import ConnectFailed, LimitExceeded
 from framehub.rpc.client import Ending, Settled
-from framehub.rpc.texts import BUSY, CANCELLED
+from framehub.rpc.texts import BUSY, CANCELLED, OF_THE_MOMENT
 from framehub.runtime.curve import CurveClient
 from framehub.runtime.rpc_client import ClientLink
 
@@ -87,7 +90,7 @@ class Batch:
 
 
 class _Call:
-    __slots__ = ("argument", "attempt", "batch", "busy", "deadline", "index", "row")
+    __slots__ = ("argument", "attempt", "batch", "busy", "deadline", "failures", "index", "passed", "row")
 
     def __init__(self, batch: Batch, index: int, row: int, argument: bytes) -> None:
         self.batch = batch
@@ -96,6 +99,9 @@ class _Call:
         self.argument = argument
         self.attempt = 0
         self.busy = 0
+        self.failures = 0
+        self.passed = 0
+        """Answers of the moment that may have been those of others."""
         self.deadline: float | None = None
 
 
@@ -136,15 +142,20 @@ class BulkCalls:
         window: int = 256,
         timeout: float = 300.0,
         retries: int = 0,
+        before: int = 0,
         curve: CurveClient | None = None,
     ) -> None:
-        """``timeout`` is for each call; one that fails is tried ``retries`` times more, under other ids."""
+        """``timeout`` is for each call; one that fails is tried ``retries`` times more, under other ids.
+
+        ``before`` says how many others may have tried to do the same, and met that there was no worker.
+        """
         self.address = address
         self._function = function
         self._ids = ids
         self._window = window
         self._timeout = timeout
         self._retries = retries
+        self._before = before
         self._allowed = float(min(window, _AT_FIRST))
         self._was_busy = False
         self._calm_at = 0.0
@@ -253,6 +264,10 @@ class BulkCalls:
                 self._adapt(call, now)
             elif one.ending is Ending.EXCEPTION and _is_to_wait(one.body[0]):
                 self._wait_out(call, one.body[0])
+            elif call.passed < self._before and _is_of_the_moment(one):
+                call.passed += 1
+                call.attempt += 1
+                self._waiting.appendleft(call)
             else:
                 self._failed(call, _text(one, self._absence()))
         self._pump()
@@ -267,12 +282,14 @@ class BulkCalls:
             self._allowed = min(self._allowed + more, self._window)
 
     def _wait_out(self, call: _Call, text: bytes) -> None:
-        """The proxy has too much to do, or another asker gave this up: it was not run, so ask again."""
+        """The proxy has too much to do: ask again. Another asker gave this up: ask for the next attempt."""
         now = monotonic()
         if call.deadline is not None and now >= call.deadline:
             self._failed(call, text.decode(errors="replace"))
             return
-        if text.startswith(BUSY) and now >= self._calm_at:
+        if text == CANCELLED:
+            call.attempt += 1
+        elif now >= self._calm_at:
             self._calm_at = now + _CALM
             self._was_busy = True
             self._allowed = max(self._allowed / 2, min(_FEW, self._window))
@@ -280,12 +297,13 @@ class BulkCalls:
         self._again_later(call, min(_BACK_OFF[0] * 2**call.busy, _BACK_OFF[1]))
 
     def _failed(self, call: _Call, text: str) -> None:
-        if call.attempt >= self._retries:
+        if call.failures >= self._retries:
             call.batch.settle(call.index, Failure(text))
             return
+        call.failures += 1
         call.attempt += 1
         call.deadline = None
-        self._again_later(call, min(_BACK_OFF[0] * 2**call.attempt, _BACK_OFF[1]))
+        self._again_later(call, min(_BACK_OFF[0] * 2**call.failures, _BACK_OFF[1]))
 
     def _again_later(self, call: _Call, seconds: float) -> None:
         self._later += 1
@@ -316,6 +334,12 @@ class BulkCalls:
 
 def _is_to_wait(text: bytes) -> bool:
     return text.startswith(BUSY) or text == CANCELLED
+
+
+def _is_of_the_moment(settled: Settled) -> bool:
+    if settled.ending is Ending.EXCEPTION:
+        return settled.body[0] in OF_THE_MOMENT
+    return settled.ending is Ending.UNKNOWN_FUNCTION
 
 
 def _text(settled: Settled, absence: str) -> str:

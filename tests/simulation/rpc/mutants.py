@@ -8,7 +8,7 @@ import pytest
 from framehub.rpc import asking, jobs, words
 from framehub.rpc.asking import Asking
 from framehub.rpc.client import Queries
-from framehub.rpc.jobs import Client, Job
+from framehub.rpc.jobs import DONE, Client, Job
 from framehub.rpc.keeping import Keeping
 from framehub.rpc.messages import Parts
 from framehub.rpc.placing import Placing
@@ -126,8 +126,10 @@ def never_poison(self: Placing, job: Job, now: float, *, begun: bool = True) -> 
 
 def forgets_for_the_group(self: Keeping, job: Job, identity: bytes) -> None:
     """An answer of a group is forgotten when one client has it."""
-    job.fleeting = True
     _withdraw(self, job, identity)
+    if job.state == DONE and not job.askers:
+        self._let_go(job)
+        self._forget(job)
 
 
 def overloads(self: Registry, function: Function) -> Worker | None:

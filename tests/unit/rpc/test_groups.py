@@ -161,38 +161,43 @@ def test_what_could_not_be_told_is_told_to_those_who_wait() -> None:
     assert board.results() == [(b"c", b"r")]
 
 
-@pytest.mark.parametrize("text", [b"cancelled", texts.NO_WORKER, texts.CODERS_CHANGED])
-def test_what_says_nothing_about_the_next_time_is_not_kept(text: bytes) -> None:
-    """[RPC-3.5.3]"""
+@pytest.mark.parametrize("text", [b"no such row", b"cancelled", texts.NO_WORKER, texts.CODERS_CHANGED])
+def test_an_answer_is_kept_whatever_it_says(text: bytes) -> None:
+    """[RPC-3.5.3] Or else the same id would be run after it was answered."""
     board = Grouped()
     board.ask(b"c", gid(1))
-    board.ask(b"d", gid(1))
     board.worker(b"w", b"RESPONSE_EXCEPTION", gwid(gid(1)), text)
-    board.client(b"c", b"RESPONSE_RECEIVED", gid(1))
-    assert gid(1) in board.group().jobs
-    board.client(b"d", b"RESPONSE_RECEIVED", gid(1))
-    assert board.group().jobs == {}
-
-
-def test_an_exception_of_the_function_is_kept() -> None:
-    board = Grouped()
-    board.ask(b"c", gid(1))
-    board.worker(b"w", b"RESPONSE_EXCEPTION", gwid(gid(1)), b"no such row")
     board.client(b"c", b"RESPONSE_RECEIVED", gid(1))
     board.clear()
     board.ask(b"d", gid(1))
-    assert board.results() == [(b"d", b"no such row")]
+    assert board.results() == [(b"d", text)]
     assert board.given() == []
 
 
-def test_an_unknown_function_is_asked_for_again() -> None:
+def test_that_a_function_was_not_known_is_kept() -> None:
+    """[RPC-3.5.3] Also when somebody offers it meanwhile."""
     board = Grouped()
     board.ask(b"c", gid(1), b"a", b"nobody")
     board.client(b"c", b"RESPONSE_RECEIVED", gid(1))
+    board.worker(b"x", b"WORKER_REGISTER", b"\0\0\0\1", b"nobody", b"Int", b"Int")
+    board.clear()
+    board.ask(b"d", gid(1), b"a", b"nobody")
+    assert board.given() == []
+    board.ask(b"d", gid(2), b"a", b"nobody")
+    assert board.given() == [b"a"]
+
+
+def test_what_a_worker_answers_after_its_group_was_ended_leaves_nothing() -> None:
+    """[RPC-3.5.8]"""
+    board = Grouped()
+    board.ask(b"c", gid(1))
+    board.client(b"c", b"CANCEL", gid(1)[:44])
+    board.answers(gid(1))
     assert board.group().jobs == {}
+    assert board.proxy.keeping.kept_bytes == board.group().open == 0
 
 
-def test_a_cancelled_query_that_nobody_asks_for_leaves_nothing() -> None:
+def test_a_cancelled_query_is_answered_so() -> None:
     """[RPC-3.5.4] Its last asker was forgotten by the time that the worker answers."""
     board = Grouped()
     job = board.ask(b"c", gid(1))
@@ -200,8 +205,9 @@ def test_a_cancelled_query_that_nobody_asks_for_leaves_nothing() -> None:
     assert board.client(b"d", b"CANCEL", gid(2)) is None
     job.askers.clear()
     board.worker(b"w", b"RESPONSE_EXCEPTION", gwid(gid(1)), b"cancelled")
-    assert board.group().jobs == {}
-    assert board.proxy.keeping.kept_bytes == 0
+    board.clear()
+    board.ask(b"d", gid(1))
+    assert board.results() == [(b"d", b"cancelled")]
 
 
 def test_only_who_asked_can_cancel() -> None:

@@ -83,9 +83,12 @@ def call(
     window: int = 8,
     timeout: float = 20.0,
     retries: int = 0,
+    before: int = 0,
 ) -> list[Sequence[Outcome]]:
     """All batches submitted one after another, then waited for."""
-    made = BulkCalls(address, name.encode(), ids=ids, window=window, timeout=timeout, retries=retries)
+    made = BulkCalls(
+        address, name.encode(), ids=ids, window=window, timeout=timeout, retries=retries, before=before
+    )
     with made as calls:
         first, submitted = 0, []
         for batch in batches:
@@ -182,6 +185,37 @@ async def test_a_function_that_nobody_offers_and_an_argument_too_large(ours: Rpc
     assert got[0] == Failure("no worker offers it any more")
     assert isinstance(got[1], Failure)
     assert "max_message_bytes" in got[1].text
+
+
+async def test_who_tries_again_passes_what_was_true_of_the_moment(notes: Notes) -> None:
+    """[RPC-3.5.3] As often as others may have met it, and under other ids: the first one's answer is kept."""
+    async with proxy(ProxySettings(wait_start=0.1)) as made:
+        await asyncio.sleep(0.2)
+        for before in (0, 1):
+            (got,) = await asyncio.to_thread(call, made.clients_address, "square", [b"3"], before=before)
+            assert list(got) == [Failure("no worker offers it any more")]
+        async with serving(offered(notes), made.workers_address):
+            for before in (0, 1):
+                (got,) = await asyncio.to_thread(call, made.clients_address, "square", [b"3"], before=before)
+                assert list(got) == [Failure("no worker offers it any more")]
+            for before in (2, 3):
+                (got,) = await asyncio.to_thread(call, made.clients_address, "square", [b"3"], before=before)
+                assert list(got) == [b"9"]
+        assert notes.runs == [3]
+
+
+async def test_what_another_gave_up_is_run_under_another_id(notes: Notes) -> None:
+    """[RPC-3.5.4] Its first id stays cancelled."""
+    async with proxy(ProxySettings(wait_start=30.0)) as made:
+        (got,) = await asyncio.to_thread(call, made.clients_address, "square", [b"3"], timeout=0.3)
+        assert isinstance(got[0], Failure)
+        group = made.machine.asking.groups.find(head(KEY))
+        assert group is not None
+        await until(lambda: not group.open)
+        async with serving(offered(notes), made.workers_address):
+            (got,) = await asyncio.to_thread(call, made.clients_address, "square", [b"3"])
+            assert list(got) == [b"9"]
+        assert len(group.jobs) == 2
 
 
 async def test_a_busy_proxy_is_waited_for(notes: Notes) -> None:
