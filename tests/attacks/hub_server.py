@@ -20,6 +20,7 @@ from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.hub.settings import HubSettings
 from framehub.runtime.hub import Hub
+from tests.attacks.recording import SMALL_SEGMENTS
 
 
 def stand(hub: Hub) -> dict[str, Any]:
@@ -56,6 +57,7 @@ async def serve(told: dict[str, Any]) -> None:
         service_keys=keys / "services" if keys else None,
         origins=("https://friend.example",),
         drain=0,
+        recording=SMALL_SEGMENTS,
     )
     async with Gateway(settings) as gateway:
         hub = gateway.hub

@@ -23,6 +23,7 @@ from framehub.rpc import words
 from framehub.rpc.proxy import About
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.rpc_proxy import RpcProxy
+from tests.attacks.recording import SMALL_SEGMENTS
 
 
 class Counted:
@@ -70,6 +71,7 @@ async def serve(told: dict[str, Any]) -> None:
         client_keys=keys / "clients" if keys else None,
         worker_keys=keys / "workers" if keys else None,
         drain=0,
+        recording=SMALL_SEGMENTS,
     )
     async with Gateway(settings) as gateway:
         proxy = gateway.functions

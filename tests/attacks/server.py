@@ -20,6 +20,7 @@ import framehub
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import GatewaySettings
 from framehub.mfp.settings import Settings
+from tests.attacks.recording import SMALL_SEGMENTS
 
 endpoints = framehub.Endpoints()
 delivered: dict[str, int] = {}
@@ -103,6 +104,7 @@ async def serve(settings: Settings, journal: Path | None, tokens: Path | None) -
         tokens=tokens,
         origins=("https://friend.example",),
         mfp=settings,
+        recording=SMALL_SEGMENTS,
     )
     async with Gateway(listen) as gateway:
         print(gateway.url.rpartition(":")[2].removesuffix("/mfp"), flush=True)

@@ -192,10 +192,13 @@ async def test_attack_T62_a_flood_of_questions(arena: RpcArena) -> None:
     """[RPC-3.3.3] 2,000 a second are answered, the others are told BUSY."""
     siege = await throw(arena, thrown.T62)
     found, busy = siege.seen["CODER_IDENTITY_FOUND"], siege.seen["RESPONSE_EXCEPTION BUSY"]
-    assert 0 < found <= 2_000 * siege.seen["seconds begun"]
-    assert busy > 0
+    most = 2_000 * siege.seen["seconds begun"]
+    too_many = siege.counts.get("questions too many", 0)
+    assert 0 < found <= most
+    assert thrown.T62.count - most <= too_many < thrown.T62.count, "on a machine without time it is no flood"
+    assert busy <= too_many
+    assert bool(busy) == bool(too_many)
     assert found + busy <= thrown.T62.count
-    assert siege.counts["questions too many"] >= busy
 
 
 # --- code and its ends -------------------------------------------------------------------------------------
