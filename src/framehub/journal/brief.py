@@ -29,8 +29,8 @@ CONSTANT: Final = struct.Struct("<8sBBBBiiiqHH")
 """``link, protocol, version, direction, kind, user, service, function, ref, payload at, query at``."""
 TEXTS: Final = struct.Struct("<HHH")
 """Of a label, after the constant: numbers of its endpoint, error and coder."""
-BRIEF_VALUES: Final = 5
 LOOSE_ROWS: Final = 32
+"""So many rows are packed together."""
 PACKS: Final = tuple(struct.Struct(">" + count * "dQQiI").pack for count in range(LOOSE_ROWS + 1))
 """By how many rows: packs them. Of each ``now``, its exchange in two halves, ``size`` and ``label``."""
 READ_BEYOND: Final = 16

@@ -1,17 +1,18 @@
 """Rows on their way to the disk (spec/journal.md, section 7).
 
-One thread, the caller's, notes rows; they are loose until there are some of them, and then go to a page
-together. The writer's thread takes pages: full ones and, when rows have waited for long enough, the one at
-hand with what is loose. It does that also while the caller's thread is busy with something else for long.
+One thread, the caller's, adds rows. The most frequent ones are loose at first, and go to a page when there
+are some of them: work that is done for many at a time costs a fraction. The writer's thread takes pages: full
+ones and, when rows have waited for long enough, the one at hand with what is loose. It does that also while
+the caller's thread is busy with something else for long.
 """
 
 import threading
 from collections import deque
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from framehub.journal.brief import BRIEF_BYTES, BRIEF_VALUES, LOOSE_ROWS, PACKS
-from framehub.journal.labels import TEXT_BYTES, Labels
+from framehub.journal.brief import BRIEF_BYTES, LOOSE_ROWS, PACKS
+from framehub.journal.labels import TEXT_BYTES, Labels, Side
 from framehub.journal.page import Page
 from framehub.journal.record import Row
 from framehub.journal.settings import WriterSettings
@@ -20,8 +21,13 @@ PAGE_ROWS: Final = 2_048
 """Rows that fill a page."""
 LIGHT_BYTES: Final = 2_048
 """Only frames of up to so many bytes are brief; of longer ones each is weighed."""
+_pack = PACKS[1]
 _KEPT, _KEPT_BYTES = 3, 8 << 20
 """Memory that is kept to be used again: so many pieces, each of at most so many bytes."""
+
+
+Loose: TypeAlias = tuple[Side, float, bytes, int, str]
+"""A brief row: where it went, when, its frame, the number of its exchange on the link, its endpoint."""
 
 
 class Gathering:
@@ -38,14 +44,11 @@ class Gathering:
         """With so many bytes of brief rows a page is full."""
         self.pages: deque[Page] = deque()
         """Full ones."""
-        self.labels = Labels()
-        """Those of rows from now on. Only the caller's thread adds to them or begins others."""
-        self.page = Page(self.labels)
+        self.loose: list[Loose] = []
+        """Rows that are on no page yet. They are added here, at the end; see to ``look_at`` then."""
+        self._labels = Labels()  # of rows from now on
+        self.page = Page(self._labels)
         """The one at hand."""
-        # Loose rows. First the numbers, then the frame: as many as there are frames are whole.
-        self.numbers: list[Any] = []
-        """``BRIEF_VALUES`` for each, in the order of ``brief.PACKS``."""
-        self.frames: list[bytes] = []
         self._turning = threading.Lock()
         self._memory: list[BytesIO] = []  # of pages that were written
         self._most_bytes = min(settings.gather_bytes, settings.block_limit // 2, quarter)
@@ -55,17 +58,30 @@ class Gathering:
 
     # The caller's thread.
 
-    def note(self, now: float, exchange: tuple[int, int], label: int, raw: bytes | memoryview) -> bool:
-        """Add a brief row; ``exchange`` in two halves. Whether there is something to do."""
-        self.numbers += (now, *exchange, len(raw), label)
-        self.frames.append(raw if type(raw) is bytes else bytes(raw))
-        return len(self.frames) >= self.look_at
+    def note(
+        self,
+        now: float,
+        exchange: tuple[int, int],
+        constant: bytes,
+        texts: tuple[str | None, str | None, str | None],
+        raw: bytes | memoryview,
+    ) -> bool:
+        """Add a brief row: its exchange in two halves, its endpoint, error and coder.
+
+        Whether there is something to do.
+        """
+        with self._turning:
+            self._settle()
+            label = self._labels.number(constant, *texts)
+            self.page.briefs += _pack(now, *exchange, len(raw), label)
+            self.page.frames.write(raw)
+        return self.look_at <= 1 or self._is_full(self.page)
 
     def add(self, row: Row) -> tuple[int, bool]:
         """Add a whole row: its number, and whether there is something to do."""
         raw = row.raw
         with self._turning:
-            self._settle_all()
+            self._settle()
             if raw is not None and self.page.frames.tell() + len(raw) > self._most_bytes:
                 self._turn()
             self.page.add(row)
@@ -75,20 +91,17 @@ class Gathering:
     def turn_if_full(self) -> bool:
         """Put loose rows on the page, and begin another if it is full; whether it was."""
         with self._turning:
-            self._settle_all()
+            self._settle()
             if not self._is_full(self.page):
                 return False
-            if self.labels.is_full:
-                self.labels.retire()
-                self.labels = Labels()
             self._turn()
         return True
 
     def drop(self) -> int:
         """Forget the rows of the page at hand: they never had a number. How many there were."""
         with self._turning:
-            self._settle_all()
-            dropped, self.page = self.page.rows, Page(self.labels)
+            self._settle()
+            dropped, self.page = self.page.rows, Page(self._labels)
         return dropped
 
     def _is_full(self, page: Page) -> bool:
@@ -96,19 +109,8 @@ class Gathering:
             len(page.briefs) >= self.full_at
             or page.frames.tell() >= self._most_bytes
             or page.query_bytes >= TEXT_BYTES
-            or self.labels.is_full
+            or self._labels.is_full
         )
-
-    def _settle_all(self) -> None:
-        """Put loose rows on the page at hand; nobody adds one meanwhile."""
-        numbers, frames = self.numbers, self.frames
-        if len(frames) > LOOSE_ROWS:
-            self._settle()
-        elif frames:
-            self.page.frames.writelines(frames)
-            self.page.briefs += PACKS[len(frames)](*numbers)
-            numbers.clear()
-            frames.clear()
 
     # Any thread.
 
@@ -116,7 +118,7 @@ class Gathering:
     def last(self) -> int:
         """The number that the last row has, or will have."""
         with self._turning:
-            return self._taken_rows + self.page.rows + len(self.frames)
+            return self._taken_rows + self.page.rows + len(self.loose)
 
     @property
     def pending(self) -> int:
@@ -131,7 +133,7 @@ class Gathering:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits."""
-        return not self.pages and not self.page.briefs and not self.frames
+        return not self.pages and not self.page.briefs and not self.loose
 
     # The writer's thread.
 
@@ -150,16 +152,23 @@ class Gathering:
                 self._memory.append(page.frames)
 
     def _settle(self) -> None:
-        """The same, while others may come."""
-        frames, numbers, page = self.frames, self.numbers, self.page
-        while count := min(len(frames), LOOSE_ROWS):
-            values = count * BRIEF_VALUES
-            page.frames.writelines(frames[:count])
-            page.briefs += PACKS[count](*numbers[:values])
-            del frames[:count], numbers[:values]
+        """Put loose rows on the page at hand."""
+        loose, page, labels = self.loose, self.page, self._labels
+        while batch := loose[:LOOSE_ROWS]:
+            numbers: list[Any] = []
+            for side, now, raw, exchange, endpoint in batch:
+                label = side.known.get(endpoint) if side.labels is labels else None
+                if label is None:
+                    label = side.number(labels, endpoint)
+                numbers += (now, side.link if exchange else 0, exchange, len(raw), label)
+            page.briefs += PACKS[len(batch)](*numbers)
+            page.frames.writelines([raw for _, _, raw, _, _ in batch])
+            del loose[: len(batch)]
 
     def _turn(self) -> None:
-        page, self.page = self.page, Page(self.labels, self._memory.pop() if self._memory else None)
+        if self._labels.is_full:
+            self._labels = Labels()
+        page, self.page = self.page, Page(self._labels, self._memory.pop() if self._memory else None)
         if page.briefs:
             self._taken_rows += page.rows
             page.reckoned = page.bytes

@@ -26,7 +26,7 @@ _NAMES: Final = LABEL.names
 class Labels:
     """Labels and their texts. It only ever grows; when it is full another is begun."""
 
-    __slots__ = ("_codes", "_notes", "_numbers", "_records", "bytes", "texts")
+    __slots__ = ("_codes", "_numbers", "_records", "bytes", "texts")
 
     def __init__(self) -> None:
         self.texts = [b""]
@@ -36,7 +36,6 @@ class Labels:
         self._codes: dict[str | None, int] = {None: 0}
         self._numbers: dict[tuple[bytes, str | None, str | None, str | None], int] = {}
         self._records = bytearray()
-        self._notes: list[dict[str, int]] = []
 
     def number(self, constant: bytes, endpoint: str | None, error: str | None, coder: str | None) -> int:
         """The number of a label."""
@@ -60,15 +59,6 @@ class Labels:
             known = self._codes[text] = len(self.texts) - 1
         return known
 
-    def lend(self, notes: dict[str, int]) -> None:
-        """Somebody notes numbers of labels: they are struck out when others count."""
-        self._notes.append(notes)
-
-    def retire(self) -> None:
-        """From now on others count."""
-        for notes in self._notes:
-            notes.clear()
-
     @property
     def is_full(self) -> bool:
         """Whether it is time to begin anew."""
@@ -80,3 +70,24 @@ class Labels:
         if len(numbers) and (numbers == numbers[0]).all():
             return {name: np.repeat(records[name][numbers[0]], len(numbers)) for name in _NAMES}
         return {name: records[name][numbers] for name in _NAMES}
+
+
+class Side:
+    """One direction of a link, whose rows have an endpoint and a number on the link, and no other texts."""
+
+    __slots__ = ("_constant", "known", "labels", "link")
+
+    def __init__(self, link: int, constant: bytes) -> None:
+        self.link = link
+        self.labels: Labels | None = None
+        """Those that ``known`` are numbers of."""
+        self.known: dict[str, int] = {}
+        """By endpoints."""
+        self._constant = constant
+
+    def number(self, labels: Labels, endpoint: str) -> int:
+        """The number of the label with this endpoint."""
+        if labels is not self.labels:
+            self.labels, self.known = labels, {}
+        number = self.known[endpoint] = labels.number(self._constant, endpoint, None, None)
+        return number

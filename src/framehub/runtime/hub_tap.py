@@ -172,10 +172,8 @@ class HubTap:
         self._brief(constant, client, stream, data)
 
     def _brief(self, constant: bytes, client: Client, stream: Stream, data: bytes | memoryview) -> None:
-        gathering = self._gathering
-        label = gathering.labels.number(constant, stream.name or None, None, None)
         exchange = int.from_bytes(client.link, "big"), stream.id
-        if gathering.note(monotonic(), exchange, label, data):
+        if self._gathering.note(monotonic(), exchange, constant, (stream.name or None, None, None), data):
             self._attend()
 
     def _at_service(

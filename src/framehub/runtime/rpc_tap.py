@@ -84,8 +84,8 @@ class RpcTap:
         raw = joined(identity, parts)
         if parent is NO_ID and len(raw) <= self._light:
             constant = self._rows.constant(link, direction, identity, parts)
-            label = self._gathering.labels.number(constant, function, error, coder)
-            if self._gathering.note(monotonic(), _HALVES.unpack(job.wid), label, raw):
+            exchange = _HALVES.unpack(job.wid)
+            if self._gathering.note(monotonic(), exchange, constant, (function, error, coder), raw):
                 self._attend()
             return
         at = (time_ns(), monotonic_ns())

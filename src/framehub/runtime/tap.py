@@ -1,7 +1,7 @@
 """Every frame becomes a row of the journal (spec/journal.md, section 3).
 
-On the hot path a row costs a clock reading and two entries in lists (``journal.gathering``); the writer's
-thread does the rest.
+On the hot path a row costs a clock reading and an entry in a list; what is to be done with it is done for
+some at a time (``journal.gathering``), the rest by the writer's thread.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import TypeAlias
 from msgspec import UNSET
 
 from framehub.journal.brief import MFP_BRIEF
+from framehub.journal.labels import Side
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.open_links import OpenLinks
 from framehub.journal.record import NO_ID, Row
@@ -105,7 +106,6 @@ class LinkTap:
         self._rows = LinkRows(link, user)
         self._constants = self._rows.constants
         self._number = int.from_bytes(link, "big")
-        self._labels: tuple[dict[str, int], ...] = ({}, {})  # of endpoints, by direction, as far as noted
         self.took, self.gave = self._hot()
 
     def exchange_id(self, exchange: int) -> bytes:
@@ -115,37 +115,36 @@ class LinkTap:
     def _hot(self) -> tuple[Took, Gave]:
         """``frame`` for what came, with what was found in it, and for what went with an endpoint.
 
-        They are what a request costs more with a journal than without, so they are made of local names.
+        They are what a request costs more with a journal than without, so they do no more than they must, by
+        local names.
         """
-        gathering, light, number, attend = self._gathering, self._light, self._number, self._attend
-        came, went = (notes.get for notes in self._labels)
-        add_numbers, frames = gathering.numbers.extend, gathering.frames
-        add_frame = frames.append
+        gathering, light, attend = self._gathering, self._light, self._attend
+        came, went = (Side(self._number, constant) for constant in self._constants)
+        loose = gathering.loose
+        add = loose.append
 
         def took(
             frame: Frame, raw: bytes | memoryview, exchange: int, opened: Opened | None, now: float
         ) -> None:
-            label, size = None, len(raw)
-            if size <= light and type(opened) is Envelope and opened.error is UNSET:
-                label = came(opened.endpoint)
-            if label is None or MFP_BRIEF[raw[0]] != 2 or not exchange:
+            if (
+                len(raw) <= light
+                and type(opened) is Envelope
+                and opened.error is UNSET
+                and MFP_BRIEF[raw[0]] == 2
+            ):
+                add((came, now, raw, exchange, opened.endpoint))  # type: ignore[arg-type]  # no view is so small
+                if len(loose) >= gathering.look_at:
+                    attend()
+            else:
                 self.frame(IN, frame, raw, exchange, *labels(opened), now=now)
-                return
-            # As `gathering.note` does it, without a call; so small a frame is no view.
-            add_numbers((now, number, exchange, size, label))
-            add_frame(raw)  # type: ignore[arg-type]
-            if len(frames) >= gathering.look_at:
-                attend()
 
         def gave(frame: Frame, raw: bytes, exchange: int, endpoint: str) -> None:
-            label, size = went(endpoint), len(raw)
-            if label is None or size > light or MFP_BRIEF[raw[0]] != 2 or not exchange:
+            if len(raw) <= light and MFP_BRIEF[raw[0]] == 2:
+                add((went, monotonic(), raw, exchange, endpoint))
+                if len(loose) >= gathering.look_at:
+                    attend()
+            else:
                 self.frame(OUT, frame, raw, exchange, endpoint)
-                return
-            add_numbers((monotonic(), number, exchange, size, label))
-            add_frame(raw)
-            if len(frames) >= gathering.look_at:
-                attend()
 
         return took, gave
 
@@ -166,9 +165,9 @@ class LinkTap:
         """
         brief = MFP_BRIEF[raw[0]]
         if brief and parent is NO_ID and len(raw) <= self._light:
-            label = self._label(direction, endpoint, error) if brief == 2 else self._label(direction)
+            texts = (endpoint, error, None) if brief == 2 else (None, None, None)
             halves = (self._number, exchange) if exchange else (0, 0)
-            if self._gathering.note(now or monotonic(), halves, label, raw):
+            if self._gathering.note(now or monotonic(), halves, self._constants[direction], texts, raw):
                 self._attend()
             return
         at = (time_ns(), monotonic_ns())
@@ -177,16 +176,6 @@ class LinkTap:
             at, direction, frame, bytes(raw), name, endpoint=endpoint, error=error, parent=parent
         )
         self._append(row)
-
-    def _label(self, direction: int, endpoint: str | None = None, error: str | None = None) -> int:
-        """The number of a label; the hot path knows it from then on, if it may."""
-        known, notes = self._gathering.labels, self._labels[direction]
-        number = known.number(self._constants[direction], endpoint, error, None)
-        if endpoint is not None and error is None:
-            if not notes:
-                known.lend(notes)
-            notes[endpoint] = number
-        return number
 
     def refused(self, raw: bytes, reason: str) -> None:
         """Record bytes of the peer's that were no lawful frame."""

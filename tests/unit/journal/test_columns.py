@@ -21,10 +21,9 @@ def test_brief_and_whole_rows_share_a_page_in_their_order(row: Callable[..., Row
     gathering = Gathering(WriterSettings(), 0)
     raw = bytes.fromhex("61 00000009 00000002") + b"{}"
     constant = LinkRows(b"linklink", 3).constants[OUT]
-    number = gathering.labels.number
-    gathering.note(1.5, (E, E), number(constant, "a", None, None), raw)
+    gathering.note(1.5, (E, E), constant, ("a", None, None), raw)
     gathering.add(row(7, endpoint="b")._replace(query=b"query"))
-    gathering.note(2.5, (F, F), number(constant, "a", "busy", "json"), raw)
+    gathering.note(2.5, (F, F), constant, ("a", "busy", "json"), raw)
     gathering.turn()
     (page,) = gathering.pages
     first, second, third = decoded(page)
@@ -44,7 +43,7 @@ def test_ids_of_queries_are_found_in_frames() -> None:
     for query in wanted:
         raw = join([b"peer", b"RESPONSE_RESULT", query, b"result"])
         constant = RpcRows().constant(b"linklink", 0, b"peer", [b"RESPONSE_RESULT", query, b"result"])
-        gathering.note(1.0, (E, E), gathering.labels.number(constant, "f", None, None), raw)
+        gathering.note(1.0, (E, E), constant, ("f", None, None), raw)
     gathering.turn()
     found = decoded(gathering.pages[0])
     assert [row["query"] for row in found] == wanted

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from framehub.journal.brief import LOOSE_ROWS
 from framehub.journal.columns import encode
 from framehub.journal.gathering import Gathering
-from framehub.journal.labels import TEXT_BYTES
+from framehub.journal.labels import TEXT_BYTES, Side
 from framehub.journal.mfp_rows import IN, LinkRows
 from framehub.journal.page import ROW_BYTES
 from framehub.journal.record import Row
@@ -66,40 +66,44 @@ def test_what_is_written_makes_room_and_its_memory_is_used_again(row: Callable[.
     assert gathering.pending == 0
 
 
-def test_loose_rows_count_and_keep_their_place_before_whole_ones(row: Callable[..., Row]) -> None:
+FRAME = bytes.fromhex("61 00000009 00000002") + b"{}"
+CONSTANT = LinkRows(b"linklink", 0).constants[IN]
+
+
+def test_loose_rows_count_and_keep_their_place_before_others(row: Callable[..., Row]) -> None:
     gathering = Gathering(WriterSettings(), 0)
-    gathering.look_at = LOOSE_ROWS
-    label = gathering.labels.number(LinkRows(b"linklink", 0).constants[IN], "a", None, None)
-    frame = bytes.fromhex("61 00000009 00000002") + b"{}"
-    due = [gathering.note(1.0, (1, number), label, frame) for number in range(1, LOOSE_ROWS + 1)]
-    assert due == [False] * (LOOSE_ROWS - 1) + [True]
-    assert (gathering.last, gathering.is_empty, gathering.pending) == (LOOSE_ROWS, False, 0)
-    gathering.note(1.0, (1, 99), label, memoryview(frame))
-    assert gathering.add(row(7))[0] == LOOSE_ROWS + 2
-    gathering.note(1.0, (1, 100), label, frame)
+    side = Side(1, CONSTANT)
+    count = 2 * LOOSE_ROWS + 3
+    for number in range(count):
+        gathering.loose.append((side, 1.0, FRAME, number, f"to.{number % 3}"))
+    assert (gathering.last, gathering.is_empty, gathering.pending) == (count, False, 0)
+    assert gathering.add(row(7))[0] == count + 1
+    gathering.loose.append((side, 1.0, FRAME, count, "to.x"))
+    gathering.note(1.0, (1, count + 1), CONSTANT, ("a", None, None), memoryview(FRAME))
     gathering.turn()
     (page,) = gathering.pages
     found = encode(page).batch().to_pylist()
-    numbers = [*range(1, LOOSE_ROWS + 1), 99, 100]
-    assert [one["exchange"] for one in found if one["id"] == 9] == [
-        (1).to_bytes(8, "big") + number.to_bytes(8, "big") for number in numbers
-    ]
-    assert found[LOOSE_ROWS + 1]["id"] == 7
+    assert found.pop(count)["id"] == 7
+    numbers = [one["exchange"] and int.from_bytes(one["exchange"][8:], "big") for one in found]
+    assert numbers == [None, *range(1, count + 2)]
+    assert [one["endpoint"] for one in found] == [*(f"to.{n % 3}" for n in range(count)), "to.x", "a"]
+    assert found[1]["exchange"][:8] == (1).to_bytes(8, "big")
 
 
 def test_labels_begin_anew_with_another_page_and_nobody_uses_the_old_ones(row: Callable[..., Row]) -> None:
     gathering = Gathering(WriterSettings(), 0)
-    first = gathering.labels
-    noted = {"a": first.number(LinkRows(b"linklink", 0).constants[IN], "a", None, None)}
-    first.lend(noted)
+    side = Side(1, CONSTANT)
+    gathering.loose.append((side, 1.0, FRAME, 1, "a"))
+    gathering.note(1.0, (1, 1), CONSTANT, ("b", None, None), FRAME)
+    first = gathering.page.labels
     for number in range(TEXT_BYTES // 100_000 + 1):
         gathering.add(row(number, endpoint=str(number) * 50_000))
-    assert gathering.labels is first
+    assert gathering.page.labels is first
     assert gathering.turn_if_full()
-    assert gathering.labels is not first
-    assert noted == {}
-    gathering.add(row(9, endpoint="b"))
+    gathering.loose += [(side, 1.0, FRAME, 2, "b"), (side, 1.0, FRAME, 3, "a")]
     gathering.turn()
     old, new = gathering.pages
-    assert (old.labels, new.labels) == (first, gathering.labels)
-    assert encode(new).batch().column("endpoint").to_pylist() == ["b"]
+    assert old.labels is first
+    assert new.labels is not first
+    assert encode(old).batch().column("endpoint").to_pylist()[:2] == ["a", "b"]
+    assert encode(new).batch().column("endpoint").to_pylist() == ["b", "a"]
