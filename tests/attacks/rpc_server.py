@@ -53,6 +53,8 @@ class Counted:
             "workers": len(machine.registry.workers),
             "functions": sorted(n.decode() for n, f in machine.registry.functions.items() if f.workers),
             "clients": len(machine.asking.clients),
+            "groups": len(machine.asking.groups.by_identity),
+            "kept_of_groups": sum(group.kept_bytes for group in machine.asking.groups.by_identity.values()),
             "described": machine.registry.announced_bytes,
             "refused": {"client": proxy._clients.refused, "worker": proxy._workers.refused},
         }
