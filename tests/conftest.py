@@ -1,6 +1,7 @@
 """What every test shares: how hard hypothesis looks (HYPOTHESIS_PROFILE), and how long a test may take."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,9 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=20_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
+
+# What a test starts in a process of its own inherits it.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "quick_jvm"))
 
 WITH_SPARK = 900
 """Seconds after which a test that starts Spark hangs: on a busy machine a start alone may take a minute."""

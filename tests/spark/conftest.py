@@ -31,14 +31,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patched:
         # Spark's own daemon of Python workers reads this; ours run with the tests' strictness.
         patched.setenv("PYTHONWARNINGS", "ignore")
-        # The quick compiler only: no plan here lives long enough for the thorough one to pay.
-        conf = {
-            "spark.driver.memory": "1500m",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        }
+        conf = {"spark.driver.memory": "1500m", "spark.sql.shuffle.partitions": "2"}
         running = session("local[2]", "tests", log=tmp_path_factory.mktemp("spark") / "log", conf=conf)
-        # Nor long enough for a compiled one; ``newSession`` has what users have.
+        # No plan here lives long enough for a compiled one; ``newSession`` has what users have.
         for name, value in FOR_FEW_ROWS.items():
             running.conf.set(name, value)
         yield running
