@@ -97,6 +97,14 @@ class Gathering:
             self._turn()
         return True
 
+    def attend(self) -> bool:
+        """Do what ``look_at`` says; whether the writer's thread is to be woken now."""
+        if not self.turn_if_full() and self.look_at > 1:
+            return False
+        # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
+        self.look_at = LOOSE_ROWS
+        return True
+
     def drop(self) -> int:
         """Forget the rows of the page at hand: they never had a number. How many there were."""
         with self._turning:

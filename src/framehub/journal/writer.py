@@ -21,10 +21,8 @@ import pyarrow as pa
 from framehub.errors import JournalError
 from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender
-from framehub.journal.brief import LOOSE_ROWS
-from framehub.journal.columns import encode
+from framehub.journal.columns import encode, to_batch
 from framehub.journal.gathering import Gathering
-from framehub.journal.labels import Labels
 from framehub.journal.page import Page
 from framehub.journal.record import VERSION, Row
 from framehub.journal.recovery import Recovery, recover
@@ -98,7 +96,7 @@ class JournalWriter:
         if self.settings.seal:
             for leftover in self.recovery.unsealed:
                 self.sealer.submit(leftover)
-        encode(Page(Labels()))  # the first one loads much: now, and not while the first rows wait for it
+        to_batch(())  # the first one loads much: now, and not while the first rows wait for it
         self._thread = threading.Thread(target=self._run, name="framehub-journal", daemon=True)
         self._thread.start()
 
@@ -152,10 +150,8 @@ class JournalWriter:
             if self._failed is not None:
                 return
             raise self._refusal
-        if not gathering.turn_if_full() and gathering.look_at > 1:
+        if not gathering.attend():
             return
-        # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
-        gathering.look_at = LOOSE_ROWS
         self._wake.set()
         if gathering.backlog >= self._soft:
             self._crowded()

@@ -107,3 +107,17 @@ def test_labels_begin_anew_with_another_page_and_nobody_uses_the_old_ones(row: C
     assert new.labels is not first
     assert encode(old).batch().column("endpoint").to_pylist()[:2] == ["a", "b"]
     assert encode(new).batch().column("endpoint").to_pylist() == ["b", "a"]
+
+
+def test_the_thread_is_woken_by_the_first_row_and_by_a_full_page() -> None:
+    gathering = Gathering(WriterSettings(gather_bytes=10_000), 0)
+    side = Side(1, CONSTANT)
+    gathering.loose.append((side, 1.0, FRAME, 1, "a"))
+    assert len(gathering.loose) >= gathering.look_at
+    assert gathering.attend()
+    assert (gathering.look_at, gathering.loose, gathering.page.rows) == (LOOSE_ROWS, [], 1)
+    gathering.loose.append((side, 1.0, FRAME, 2, "a"))
+    assert not gathering.attend()
+    gathering.loose.append((side, 1.0, FRAME + bytes(10_000), 3, "a"))
+    assert gathering.attend()
+    assert [page.rows for page in gathering.pages] == [3]
