@@ -66,17 +66,20 @@ def play(folder: Path, rows: int, *, patience: float = 900.0) -> Told:
             job = _start(folder, master, scene.clients, rows)
             try:
                 _reach(folder, job, rows // 5, patience)
+                since = time.time_ns()
                 os.kill(sorted(executors(os.getpid()))[0], signal.SIGKILL)
-                _died(folder, "executor")
+                _died(folder, "executor", since)
                 _reach(folder, job, rows // 2, patience)
+                since = time.time_ns()
                 proxy.kill()
                 proxy.wait()
-                _died(folder, "proxy")
+                _died(folder, "proxy", since)
                 scene.serve(clients, workers)
                 _reach(folder, job, rows * 2 // 3, patience)
+                since = time.time_ns()
                 victim.kill()
                 victim.wait()
-                _died(folder, "worker")
+                _died(folder, "worker", since)
                 _, said = job.communicate(timeout=patience)
                 assert job.returncode == 0, said
             finally:
@@ -96,8 +99,8 @@ def judge(folder: Path, rows: int, seconds: float) -> Told:
     told.right = sum(got.get(row) == salted_by(row) for row in range(rows))
     told.wrong = len(table["id"]) - told.right
     deaths = [line.split() for line in (folder / "deaths").read_text().splitlines()]
-    told.deaths = Counter(what for what, _ in deaths)
-    times = [int(time_ns) for _, time_ns in deaths]
+    told.deaths = Counter(what for what, *_ in deaths)
+    times = [(int(when[0]), int(when[-1])) for _, *when in deaths]
     runs: dict[int, list[int]] = defaultdict(list)
     for file in folder.glob("executions-*"):
         for line in file.read_text().splitlines():
@@ -107,7 +110,10 @@ def judge(folder: Path, rows: int, seconds: float) -> Told:
     for row, when in runs.items():
         when.sort()
         told.repeated += len(when) > 1
-        if any(not any(first <= death <= again for death in times) for first, again in pairwise(when)):
+        if any(
+            not any(first <= end and begin <= again for begin, end in times)
+            for first, again in pairwise(when)
+        ):
             told.unexplained.append(row)
     began = Counter((folder / "attempts").read_text().splitlines())
     told.attempts = began.total()
@@ -143,6 +149,7 @@ def _lines(folder: Path) -> int:
     return sum(file.read_bytes().count(b"\n") for file in folder.glob("executions-*"))
 
 
-def _died(folder: Path, what: str) -> None:
+def _died(folder: Path, what: str, since: int) -> None:
+    """Between ``since`` and now: others may do its work again before we hear that it is dead."""
     with (folder / "deaths").open("a") as file:
-        file.write(f"{what} {time.time_ns()}\n")
+        file.write(f"{what} {since} {time.time_ns()}\n")
