@@ -88,11 +88,11 @@ class BusyArena(Arena):
         """The honest peers work inside."""
         self._honest.tell("start")
         assert await asyncio.to_thread(self._honest.line) == "started"
-        if not self._warm:
-            self._warm = True
-            await self._be_used()
-        self._honest_is_on = True
         try:
+            if not self._warm:
+                await self._be_used()
+                self._warm = True
+            self._honest_is_on = True
             yield
         finally:
             self._honest_is_on = False

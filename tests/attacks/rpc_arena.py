@@ -16,7 +16,8 @@ from tests.attacks.rpc_attacker import Dealer
 
 QUICK = {"wait_start": 1.0, "wait_gone": 3.0, "dead_after": 2.0, "ack_timeout": 2.0, "max_wait": 60.0}
 """Times of the proxy in a test: all waiting ends, and nobody hears BUSY because the machine is slow."""
-WARM_CONNECTIONS = 100
+WARM_CONNECTIONS, AT_A_TIME = 100, 20
+"""Those who come before the attackers; so many of them fit into the shortest line of a proxy."""
 TOLD = (
     "malformed", "registrations refused", "answers to nothing", "from the unregistered", "ids reused", "busy",
     "acknowledgements of nothing", "cancels of nothing", "questions too many", "from the silenced",
@@ -90,11 +91,14 @@ class RpcArena(BusyArena):
     async def _be_used(self) -> None:
         curve = self.curve("client") if self.keys else None
         visitors = [Dealer(self.clients, curve=curve) for _ in range(WARM_CONNECTIONS)]
+        for first in range(0, WARM_CONNECTIONS, AT_A_TIME):
+            some = visitors[first : first + AT_A_TIME]
+            for visitor in some:
+                visitor.says(b"QUERY", b"warm", bytes(100_000), b"echo")
+            for visitor in some:
+                await visitor.hears(2)
+                visitor.says(b"RESPONSE_RECEIVED", b"warm")
         for visitor in visitors:
-            visitor.says(b"QUERY", b"warm", bytes(100_000), b"echo")
-        for visitor in visitors:
-            await visitor.hears(2)
-            visitor.says(b"RESPONSE_RECEIVED", b"warm")
             visitor.close()
 
 
