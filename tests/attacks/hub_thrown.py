@@ -39,6 +39,8 @@ RACE = 1_000
 PAIRS = 2_000
 WINDOW = 4_096
 """Bytes that an attacker's kernel takes for it, where it is to be behind."""
+UNANSWERED = 400
+"""Frames of 16 KB that are on their way to a service: less than may wait for it."""
 BLOCKED_SECONDS = 0.5
 """Who cannot send for so long is not read."""
 BEHIND_SECONDS = 1.0
@@ -140,7 +142,7 @@ async def never_read(arena: HubArena, count: int) -> Seen:
     message = frame(2, 1, MESSAGE, 0, bytes(16_000))
     with RawService(arena.services, answer=echo) as service:
         await service.joins(OURS)
-        return await _unread(arena, count, [first(2, 1, OURS), *[message] * 2_000])
+        return await _unread(arena, count, [first(2, 1, OURS), *[message] * 2_000], service)
 
 
 async def never_read_interfaces(arena: HubArena, count: int) -> Seen:
@@ -150,13 +152,29 @@ async def never_read_interfaces(arena: HubArena, count: int) -> Seen:
         return await _unread(arena, count, [first(2, id_, OURS, 0) for id_ in range(1, BURST + 1)])
 
 
-async def _unread(arena: HubArena, count: int, frames: list[bytes]) -> Seen:
-    """All are there until none of them is heard any more, or has something left to say, and then a while."""
+async def _unread(
+    arena: HubArena, count: int, frames: list[bytes], service: RawService | None = None
+) -> Seen:
+    """All are there until none of them is heard any more, or has something left to say, and then a while.
+
+    A service that answers is given the time for it, or its streams are refused before there is an answer that
+    anybody could leave unread.
+    """
     seen: Seen = Counter()
     visitors = [await Visitor.come(arena.port, window=WINDOW) for _ in range(count)]
+    said = 0
+
+    async def has_answered() -> None:
+        for _ in range(20):  # not for ever: some frames are in the sockets of those who are heard no more
+            if service is None or said - service.seen.total() <= UNANSWERED:
+                return
+            await asyncio.sleep(0.005)
 
     async def one(visitor: Visitor) -> None:
+        nonlocal said
         for at in range(0, len(frames), 8):
+            await has_answered()
+            said += 8
             throwing = asyncio.create_task(visitor.says(*frames[at : at + 8]))
             done, _ = await asyncio.wait([throwing], timeout=BLOCKED_SECONDS)
             if not done:

@@ -75,7 +75,7 @@ class Gathering:
             label = self._labels.number(constant, *texts)
             self.page.briefs += _pack(now, *exchange, len(raw), label)
             self.page.frames.write(raw)
-        return self.look_at <= 1 or self._is_full(self.page)
+        return self.look_at <= 1 or bool(self.pages) or self._is_full(self.page)
 
     def add(self, row: Row) -> tuple[int, bool]:
         """Add a whole row: its number, and whether there is something to do."""
@@ -86,7 +86,7 @@ class Gathering:
                 self._turn()
             self.page.add(row)
             seq = self._taken_rows + self.page.rows
-        return seq, self.look_at <= 1 or self._is_full(self.page)
+        return seq, self.look_at <= 1 or bool(self.pages) or self._is_full(self.page)
 
     def turn_if_full(self) -> bool:
         """Put loose rows on the page, and begin another if it is full; whether it was."""
@@ -99,7 +99,8 @@ class Gathering:
 
     def attend(self) -> bool:
         """Do what ``look_at`` says; whether the writer's thread is to be woken now."""
-        if not self.turn_if_full() and self.look_at > 1:
+        self.turn_if_full()
+        if self.look_at > 1 and not self.pages:
             return False
         # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
         self.look_at = LOOSE_ROWS

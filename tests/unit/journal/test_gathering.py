@@ -121,3 +121,12 @@ def test_the_thread_is_woken_by_the_first_row_and_by_a_full_page() -> None:
     gathering.loose.append((side, 1.0, FRAME + bytes(10_000), 3, "a"))
     assert gathering.attend()
     assert [page.rows for page in gathering.pages] == [3]
+
+
+def test_full_pages_are_something_to_do_though_the_one_at_hand_is_not_full(row: Callable[..., Row]) -> None:
+    gathering = Gathering(WriterSettings(gather_bytes=100_000), 0)
+    gathering.look_at = LOOSE_ROWS
+    assert [gathering.add(row(number, raw=b"x" * 60_000))[1] for number in (1, 2, 3)] == [False, True, True]
+    assert gathering.attend()
+    gathering.pages.clear()
+    assert not gathering.attend()

@@ -166,6 +166,23 @@ def test_a_full_writer_says_so_and_says_when_there_is_room(
     assert numbers(tmp_path) == list(range(1, 2 * taken + 11))
 
 
+@pytest.mark.parametrize("size", [100, 16_000, 90_000])
+def test_who_takes_rows_is_told_that_the_writer_is_full_whatever_their_size(
+    tmp_path: Path, row: Callable[..., Row], monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    stuck = Stuck(monkeypatch)
+    told = threading.Event()
+    settings = WriterSettings(backlog_bytes=1_000_000, gather_bytes=100_000)
+    with JournalWriter(tmp_path, settings=settings) as writer:
+        writer.on_full = told.set
+        for _ in range(1_500_000 // size):
+            if not told.is_set():
+                writer.take(row(1, raw=bytes(size)))
+        assert told.is_set()
+        assert 1_000_000 <= writer.backlog < 1_500_000
+        stuck.go.set()
+
+
 def test_rows_may_be_dropped_and_counted_instead(
     tmp_path: Path, row: Callable[..., Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
