@@ -8,4 +8,4 @@ from typing import Final
 
 from framehub.gateway.recording import RecordingSettings
 
-SMALL_SEGMENTS: Final = RecordingSettings(segment_bytes=8 << 20)
+SMALL_SEGMENTS: Final = RecordingSettings(segment_bytes=4 << 20)

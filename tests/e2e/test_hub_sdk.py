@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from random import sample
 
 import pytest
 
@@ -106,9 +108,15 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    """One that the system gives to nobody who connects.
+
+    A service that tries again and again would be given it some day, be connected to itself, and in the way.
+    """
+    for port in sample(range(20_000, 30_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return f"127.0.0.1:{port}"
+    raise AssertionError("no port is free")
 
 
 def pid(answer: bytes) -> int:

@@ -40,7 +40,7 @@ class RecordingSettings:
     """Rows of so many bytes do not wait."""
     gather_seconds: float = 0.02
     """How long rows that nobody waits for may gather: larger blocks cost less for each row."""
-    gather_bytes: int = 2 << 20
+    gather_bytes: int = 1 << 20
     """So many bytes of them are enough for a block."""
 
     def __post_init__(self) -> None:

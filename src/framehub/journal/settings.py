@@ -17,7 +17,7 @@ class WriterSettings:
     """With so many bytes of rows it does not wait."""
     gather_seconds: float = 0.02
     """The same where nobody waits: larger blocks cost less for each row."""
-    gather_bytes: int = 2 << 20
+    gather_bytes: int = 1 << 20
     """The same, and what a block holds at most, but for the last of its rows."""
     segment_bytes: int = 128 << 20
     """A segment of this size is finished and the next begun."""

@@ -1,7 +1,7 @@
 """The one writer of a node's journal (spec/journal.md, section 7).
 
 ``append`` and ``gathering`` run on the caller's thread (one thread, the event loop's) and cost a copy of the
-frame. A thread of the writer's waits for rows for at most 20 ms or 2 MiB, 2 ms or 256 KiB if somebody waits
+frame. A thread of the writer's waits for rows for at most 20 ms or 1 MiB, 2 ms or 256 KiB if somebody waits
 for one of them, makes a block of them, writes and syncs it; only then are they durable. The first I/O error
 ends the journal for good: after a failed sync nobody knows what the disk holds, so nothing is retried and
 nothing more is promised.
