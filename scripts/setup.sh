@@ -29,6 +29,8 @@ key() { # key run|dev: everything that, when changed, needs an installation
     {
         echo "$1 $root $(version_of "$venv/bin/python")"
         cat "$root/pyproject.toml" "$root/requirements/run.txt" "$root/requirements/java.txt"
+        cat "$root/setup.py" "$root"/src/framehub/journal/*.pyx
+        command -v cc || :
         [ "$1" = run ] || cat "$root/requirements/dev.txt"
     } | hash_of_stdin
 }
@@ -70,13 +72,24 @@ can_make_venvs() { "$python" -Ic 'import ensurepip, venv' 2>/dev/null; }
 missing_packages() { # missing_packages run|dev: Debian's names of what is not here
     command -v make >/dev/null || echo make
     [ "$1" = run ] || command -v chromium >/dev/null || echo chromium # tests look at pages in a real browser
+    [ "$1" = run ] || missing_compiler
     can_make_venvs && return
+    debian_python venv || die "$python has no 'ensurepip' or 'venv' module: install them, or set PYTHON to another interpreter"
+}
+
+debian_python() { # debian_python venv|dev: Debian's name of that part of $python; fails if it is none of Debian's
     real=$(readlink -f -- "$python")
     case $real in
-        "$(readlink -f /usr/bin/python3)") echo python3-venv ;;
-        /usr/bin/python3.*) echo "${real#/usr/bin/}-venv" ;;
-        *) die "$python has no 'ensurepip' or 'venv' module: install them, or set PYTHON to another interpreter" ;;
+        "$(readlink -f /usr/bin/python3)") echo "python3-$1" ;;
+        /usr/bin/python3.*) echo "${real#/usr/bin/}-$1" ;;
+        *) return 1 ;;
     esac
+}
+
+missing_compiler() { # what is not here of what compiles two modules of ours; ./run can do without
+    command -v cc >/dev/null || echo gcc libc6-dev
+    headers='import pathlib, sysconfig; raise SystemExit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())'
+    "$python" -Ic "$headers" || debian_python dev || :
 }
 
 apt_install() {
@@ -100,6 +113,15 @@ system_packages() { # system_packages run|dev
     prepare
     # shellcheck disable=SC2086  # a list of words
     step "system packages: $missing" apt_install $missing
+}
+
+compiler() { # for ./run: had where that is easy, done without where it is not
+    lacking=$(echo $(missing_compiler))
+    if [ -n "$lacking" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        prepare
+        # shellcheck disable=SC2086  # a list of words
+        (step "a C compiler: $lacking" apt_install $lacking) || say "  going on without"
+    fi
 }
 
 # ---------------------------------------------------------------- one step, one line
@@ -224,7 +246,13 @@ install_venv() { # install_venv run|dev
     if [ "$1" = dev ]; then
         step "test tools: requirements/dev.txt" pip_install -r "$root/requirements/dev.txt"
     fi
+    [ "$1" = dev ] || compiler
+    rm -f "$root"/src/framehub/journal/_*.so # made of what these were before, perhaps
     step "framehub itself" pip_install --no-deps -e "$root"
+    if ! "$venv/bin/python" -Ic 'import framehub.journal._fold, framehub.journal._notes' 2>/dev/null; then
+        lacking=$(echo $(missing_compiler))
+        say "  nothing was compiled, so a journal costs more (${lacking:+without $lacking; }$log)"
+    fi
     [ "$1" = run ] || stamp dev
     stamp run
     rm -f "$venv/.incomplete"

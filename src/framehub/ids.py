@@ -1,4 +1,4 @@
-"""32-bit ids that wrap past the living (spec/mfp.md, section 8.1). Pure."""
+"""32-bit ids that wrap past the living (spec/mfp.md, section 8.1), and no id at all. Pure."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,6 +6,8 @@ from typing import Final
 from framehub.errors import LimitExceeded
 
 LAST: Final = 2**32 - 1
+NO_ID: Final = b"\0" * 16
+"""Stands for no conversation. It is always this very object: ``is`` tells."""
 
 
 class Ids:

@@ -1,11 +1,14 @@
 """A segment being written: create, append whole blocks, sync (spec/journal.md, sections 2 and 7)."""
 
 import os
+import time
 from pathlib import Path
 from typing import Final
 
+from framehub.errors import JournalError
 from framehub.journal.block import Opening, encode_opening
-from framehub.journal.segments import blocks_path, sync_directory
+from framehub.journal.record import VERSION
+from framehub.journal.segments import Node, blocks_path, stand, sync_directory
 
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 
@@ -20,6 +23,7 @@ class SegmentAppender:
         self._pending = encode_opening(opening, first_seq=first_seq)
         self._new = True
         self.size = 0
+        self._began = time.monotonic()
 
     def write(self, *pieces: bytes | memoryview) -> None:
         """Append one block, in pieces, with one write; the first takes the opening block along."""
@@ -39,6 +43,20 @@ class SegmentAppender:
         if self._new:
             sync_directory(self._directory)
             self._new = False
+        self.stand()
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was begun."""
+        return time.monotonic() - self._began
+
+    def stand(self) -> None:
+        """Look whether the file is where it was: rows written to one without a name are lost.
+
+        Raises:
+            OSError: it was removed, or another is in its place.
+        """
+        stand(self._fd, self.path)
 
     def finish(self) -> None:
         """Sync everything and close: the segment is complete."""
@@ -46,9 +64,27 @@ class SegmentAppender:
             os.fsync(self._fd)
             if self._new:
                 sync_directory(self._directory)
+            self.stand()
         finally:
-            os.close(self._fd)
+            self.abandon()
 
     def abandon(self) -> None:
-        """Close after a failure, without another promise."""
-        os.close(self._fd)
+        """Close without another promise, if it is open."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def begin(node: Node, first_seq: int, block_limit: int) -> SegmentAppender:
+    """A new segment of a node, for rows from ``first_seq`` on."""
+    opening = Opening(node.name, VERSION, time.time_ns(), node.salt, block_limit)
+    return SegmentAppender(node.directory, opening, first_seq=first_seq)
+
+
+def said(exc: BaseException) -> str:
+    """What went wrong, in words."""
+    if isinstance(exc, FileNotFoundError) and exc.filename:
+        return f"{Path(exc.filename).name} was removed, or its directory was"
+    if isinstance(exc, OSError) and exc.strerror:
+        return f"{exc.strerror}: {Path(exc.filename).name}" if exc.filename else exc.strerror
+    return str(exc) if isinstance(exc, JournalError) else repr(exc)

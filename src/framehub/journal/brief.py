@@ -73,14 +73,14 @@ def _by_head(value: Any) -> Numbers:
 
 
 # By the first byte of an MFP frame: its kind, where numbers stand in it (0 for nowhere), its code, its files.
-_MFP_KIND: Final = _by_head(
+MFP_KIND: Final = _by_head(
     lambda kind, _: KIND_NUMBER[Protocol(kind).name.lower()] if 1 <= kind <= 5 else KIND_NUMBER["refused"]
 )
-_MFP_REF: Final = _by_head(lambda kind, _: 5 if kind in _HAS_REF else 0)
-_MFP_KEY: Final = _by_head(lambda kind, head: 9 if kind == Protocol.BINARY and head & MAP in (2, 4) else 0)
-_MFP_CODE: Final = _by_head(lambda kind, head: head & 7 if kind == Protocol.SERVICE else -1)
-_MFP_FILES: Final = _by_head(lambda kind, _: 0 if kind in _HAS_BODY else -1)
-_MFP_SIZE: Final = _by_head(
+MFP_REF: Final = _by_head(lambda kind, _: 5 if kind in _HAS_REF else 0)
+MFP_KEY: Final = _by_head(lambda kind, head: 9 if kind == Protocol.BINARY and head & MAP in (2, 4) else 0)
+MFP_CODE: Final = _by_head(lambda kind, head: head & 7 if kind == Protocol.SERVICE else -1)
+MFP_FILES: Final = _by_head(lambda kind, _: 0 if kind in _HAS_BODY else -1)
+MFP_SIZE: Final = _by_head(
     lambda kind, head: (9 if kind == Protocol.RESPONSE else 5) if kind in _HAS_BODY and head & PAYLOAD else 0
 )
 MFP_BRIEF: Final = tuple(
@@ -89,9 +89,9 @@ MFP_BRIEF: Final = tuple(
     for kind in (head >> 5,)
 )
 """By the first byte: whether a lawful MFP frame can be brief (not 0), and can have an endpoint (2)."""
-_HUB_KIND: Final = np.full(256, KIND_NUMBER["refused"], dtype=np.int16)
+HUB_KIND: Final = np.full(256, KIND_NUMBER["refused"], dtype=np.int16)
 for _state in HubState:
-    _HUB_KIND[_state] = KIND_NUMBER[_state.name.lower()]
+    HUB_KIND[_state] = KIND_NUMBER[_state.name.lower()]
 
 
 def wall_offset() -> int:
@@ -146,7 +146,7 @@ def unfold(
             columns["id"][rows] = words[at]
             columns["key"][rows] = frames[at + 5]
             columns["ref"][rows] = labels["ref"][rows]
-            columns["kind"][rows] = _HUB_KIND[head]
+            columns["kind"][rows] = HUB_KIND[head]
             payload_at, payload_bytes = _unless(payload_bytes == 0, payload_at, payload_bytes)
         else:
             payload_at = labels["payload_at"][rows].astype(np.int64)
@@ -167,13 +167,13 @@ def _unfold_mfp(
     head = frames[at]
     columns["head"][rows] = head
     columns["id"][rows] = words[at + 1]
-    columns["ref"][rows] = _read(words, at, _MFP_REF[head])
-    columns["key"][rows] = _read(words, at, _MFP_KEY[head])
-    columns["code"][rows] = _MFP_CODE[head]
-    columns["files"][rows] = _MFP_FILES[head]
-    columns["kind"][rows] = _MFP_KIND[head]
-    payload_bytes = _read(words, at, _MFP_SIZE[head])
-    return _unless(payload_bytes <= 0, _MFP_SIZE[head] + 4, payload_bytes)
+    columns["ref"][rows] = _read(words, at, MFP_REF[head])
+    columns["key"][rows] = _read(words, at, MFP_KEY[head])
+    columns["code"][rows] = MFP_CODE[head]
+    columns["files"][rows] = MFP_FILES[head]
+    columns["kind"][rows] = MFP_KIND[head]
+    payload_bytes = _read(words, at, MFP_SIZE[head])
+    return _unless(payload_bytes <= 0, MFP_SIZE[head] + 4, payload_bytes)
 
 
 def _read(words: Numbers, at: Numbers, place: Numbers) -> Numbers:

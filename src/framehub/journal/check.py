@@ -1,5 +1,6 @@
 """Is a journal whole? Every block and every sealed row is read (spec/journal.md, section 5)."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
+from framehub.journal.parts import Part
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.seal import file_sum, known_sums
 from framehub.journal.segments import Node, Segment, nodes, segments
@@ -28,7 +30,9 @@ class Gap:
         return self.before_seq - self.after_seq - 1
 
     def __str__(self) -> str:
-        return f"{self.node}: {self.rows} rows missing after {self.after_seq} and before {self.before_seq}"
+        first, last = self.after_seq + 1, self.before_seq - 1
+        which = f"row {first} is" if first == last else f"rows {first} to {last} are"
+        return f"{self.node}: {which} missing"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,13 +123,25 @@ def _check_node(node: Node) -> NodeReport:
         try:
             report.bytes += segment.path.stat().st_size
             if segment.kind == "parquet":
-                _check_parquet(node, segment, report, sums)
+                _check_parquet(node, segment, report, following, sums)
             else:
                 _check_blocks(node, segment, report, following)
         except FileNotFoundError:  # sealed while we look
             sealed = segment._replace(path=segment.path.with_suffix(".parquet"), kind="parquet")
-            _check_parquet(node, sealed, report, known_sums(node.directory))
+            _check_parquet(node, sealed, report, following, known_sums(node.directory))
     return report
+
+
+def missing(parts: Iterable[Part]) -> list[Gap]:
+    """Rows between parts of a snapshot, in order, that are in none of them."""
+    seen: dict[str, int] = {}
+    gaps: list[Gap] = []
+    for part in parts:
+        last = seen.get(part.node, part.first_seq - 1)
+        if part.first_seq > last + 1:
+            gaps.append(Gap(node=part.node, after_seq=last, before_seq=part.first_seq))
+        seen[part.node] = max(last, part.last_seq)
+    return gaps
 
 
 def _saw(report: NodeReport, first: int, last: int) -> None:
@@ -147,15 +163,8 @@ def _check_blocks(node: Node, segment: Segment, report: NodeReport, following: i
             _saw(report, found.header.first_seq, found.header.last_seq)
         elif found.torn and following is None:
             report.torn.append(found)
-        else:  # a tail is only torn where nothing was written after it
-            report.damages.append(_followed(found, following))
-
-
-def _followed(damage: Damage, following: int | None) -> Damage:
-    if not damage.torn:
-        return damage
-    values = {name: getattr(damage, name) for name in Damage.__slots__}
-    return Damage(**values | {"torn": False, "before_seq": following})
+        else:
+            report.damages.append(found.followed(following))
 
 
 def _repeated(segment: Segment, found: Block, last: int) -> Damage:
@@ -180,7 +189,9 @@ def _unreadable(segment: Segment, found: Block, reason: str) -> Damage:
     )
 
 
-def _check_parquet(node: Node, segment: Segment, report: NodeReport, sums: dict[str, str]) -> None:
+def _check_parquet(
+    node: Node, segment: Segment, report: NodeReport, next_seq: int | None, sums: dict[str, str]
+) -> None:
     report.sealed += 1
     seq = segment.first_seq
     before = len(report.damages)
@@ -196,13 +207,13 @@ def _check_parquet(node: Node, segment: Segment, report: NodeReport, sums: dict[
                     report.damages.append(_sealed_damage(segment, seq - 1, following, str(exc)))
                 seq = following
             if not rows:
-                report.damages.append(_sealed_damage(segment, seq - 1, None, "no rows"))
+                report.damages.append(_sealed_damage(segment, seq - 1, next_seq, "no rows"))
     except (OSError, pa.ArrowException) as exc:
-        report.damages.append(_sealed_damage(segment, seq - 1, None, str(exc)))
+        report.damages.append(_sealed_damage(segment, seq - 1, next_seq, str(exc)))
     told = sums.get(segment.path.name)
     if len(report.damages) == before and told is not None and told != file_sum(segment.path):
         reason = "every row can be read, but the file is not as it was sealed"
-        report.damages.append(_sealed_damage(segment, segment.first_seq - 1, seq, reason))
+        report.damages.append(_sealed_damage(segment, seq - 1, seq, reason))
 
 
 def _check_group(node: Node, source: Any, group: int, seq: int) -> None:

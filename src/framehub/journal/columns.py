@@ -1,16 +1,35 @@
-"""Pages become the columns of a block (spec/journal.md, section 3), by numpy, all rows at once. Pure."""
+"""Pages become the columns of a block (spec/journal.md, section 3), all rows at once. Pure.
+
+By ``_fold`` where that was compiled, by numpy where it was not: the same bytes.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from framehub.journal.brief import BRIEF, READ_BEYOND, WHOLE, Numbers, unfold, words_of
+from framehub.journal.brief import (
+    BRIEF,
+    BRIEF_BYTES,
+    READ_BEYOND,
+    WHOLE,
+    Numbers,
+    unfold,
+    wall_offset,
+    words_of,
+)
 from framehub.journal.labels import Labels
-from framehub.journal.message import Body, Buffer, Column, assemble
+from framehub.journal.message import HEAD, Body, Buffer, Column, assemble
 from framehub.journal.page import Page
 from framehub.journal.record import DIRECTIONS, DTYPE, KINDS, PROTOCOLS, RECORDED, SCHEMA, Row
+
+folding: ModuleType | None = None
+"""What is compiled, if there was a compiler."""
+with suppress(ImportError):
+    from framehub.journal import _fold as folding
 
 _NOTHING: Final = b""
 _BEYOND: Final = bytes(READ_BEYOND)
@@ -18,14 +37,20 @@ _BEYOND: Final = bytes(READ_BEYOND)
 
 def encode(page: Page) -> Body:
     """The rows of a page, to which none is added any more, as the body of one block."""
-    packed = np.frombuffer(page.briefs, dtype=BRIEF)
-    count = len(packed)
+    count, size = page.rows, page.frames.tell()
+    page.frames.write(_BEYOND)
+    joined = page.frames.getbuffer()[: size + READ_BEYOND]
+    briefs = page.briefs.getbuffer()[: count * BRIEF_BYTES]
+    if folding is not None:
+        labels_ = page.labels
+        folded = folding.fold(briefs, joined, labels_.records, labels_.texts, wall_offset(), page.whole)
+        if folded is not None:
+            front = folding.join(folded, count, size, HEAD)
+            return Body(count, size, front, joined[: size + -size % 8])
+    packed = np.frombuffer(briefs, dtype=BRIEF)
     sizes = np.maximum(packed["size"], 0)
     ends = _ends(sizes)
     begins = ends[:-1].astype(np.int64)
-    size = page.frames.tell()
-    page.frames.write(_BEYOND)
-    joined = page.frames.getbuffer()[: size + READ_BEYOND]
     frames = np.frombuffer(joined, dtype=np.uint8)
     labels = page.labels.of(packed["label"])
     is_whole = np.flatnonzero(labels["protocol"] == WHOLE) if page.whole else _NO_ROWS

@@ -12,7 +12,7 @@ from framehub.journal.brief import CONSTANT
 from framehub.journal.mfp_rows import IN, OUT
 from framehub.journal.record import FIXED, KIND_NUMBER, NO_ID, PROTOCOLS, RECORDED, Row
 
-__all__ = ["IN", "OUT", "HubRows", "ping_exchange", "service_link", "stream_exchange"]
+__all__ = ["IN", "OUT", "HubRows", "constant", "ping_exchange", "service_link", "stream_exchange"]
 
 _HUB: Final = PROTOCOLS.index("hub")
 _FULL: Final = RECORDED.index("full")
@@ -79,13 +79,6 @@ class HubRows:
         # fmt: on
         return Row(fixed, endpoint, None, error, refused, raw)
 
-    def constant(
-        self, direction: int, service: int, function: int, *, user: int | None = None, ref: int | None = None
-    ) -> bytes:
-        """What brief rows of a stream have in common: ordinary messages of version 2, in one direction."""
-        fields = (_HUB, 2, direction, 0, self.user if user is None else user, service, function)
-        return CONSTANT.pack(self.link, *fields, self._no_ref if ref is None else ref, 0, 0)
-
     def refused(self, at: tuple[int, int], raw: bytes, reason: str) -> Row:
         """Bytes that were no frame; ``reason`` begins with the error they were answered with."""
         return Row(self._bare(at, "refused", len(raw), recorded=_FULL), None, None, None, reason, raw)
@@ -107,6 +100,14 @@ class HubRows:
             -1, self._no_ref, -1, code, size, -1, -1, -1, NO_ID, NO_ID, recorded,
         )
         # fmt: on
+
+
+def constant(link: bytes, direction: int, service: int, function: int, user: int, ref: int) -> bytes:
+    """What brief rows of a stream have in common: ordinary messages of version 2, in one direction.
+
+    ``ref`` is -1 at the client's side, as everywhere else where it is null.
+    """
+    return CONSTANT.pack(link, _HUB, 2, direction, 0, user, service, function, ref, 0, 0)
 
 
 def service_link(identity: bytes) -> bytes:

@@ -64,9 +64,14 @@ class Labels:
         """Whether it is time to begin anew."""
         return self.bytes >= TEXT_BYTES or len(self._numbers) >= MOST or len(self.texts) >= MOST
 
+    @property
+    def records(self) -> bytes:
+        """What all labels say, one of ``LABEL`` after the other, by their numbers."""
+        return bytes(self._records)
+
     def of(self, numbers: Numbers) -> dict[str, Numbers]:
         """What labels of these numbers say, by the names of ``LABEL``."""
-        records = np.frombuffer(bytes(self._records), dtype=LABEL)
+        records = np.frombuffer(self.records, dtype=LABEL)
         if len(numbers) and (numbers == numbers[0]).all():
             return {name: np.repeat(records[name][numbers[0]], len(numbers)) for name in _NAMES}
         return {name: records[name][numbers] for name in _NAMES}

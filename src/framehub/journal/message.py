@@ -50,7 +50,7 @@ class Body(NamedTuple):
         return pa.ipc.read_record_batch(pa.py_buffer(b"".join((self.front, self.back))), SCHEMA)
 
 
-class _Head(NamedTuple):
+class Head(NamedTuple):
     """Arrow's head, and where its numbers stand."""
 
     data: bytes
@@ -77,18 +77,18 @@ def assemble(rows: int, columns: Sequence[Column], frames: memoryview) -> Body:
             places += (at, size)
             at += size + -size % 8
             pieces += (buffer, _PADDING[size % 8])
-    assert len(places) == 2 * _HEAD.buffer_count, "other columns than the schema has"
-    head = bytearray(_HEAD.data)
-    _I64.pack_into(head, _HEAD.body_length, at)
-    _I64.pack_into(head, _HEAD.rows, rows)
-    struct.pack_into(f"<{len(nodes)}q", head, _HEAD.nodes, *nodes)
-    struct.pack_into(f"<{len(places)}q", head, _HEAD.buffers, *places)
+    assert len(places) == 2 * HEAD.buffer_count, "other columns than the schema has"
+    head = bytearray(HEAD.data)
+    _I64.pack_into(head, HEAD.body_length, at)
+    _I64.pack_into(head, HEAD.rows, rows)
+    struct.pack_into(f"<{len(nodes)}q", head, HEAD.nodes, *nodes)
+    struct.pack_into(f"<{len(places)}q", head, HEAD.buffers, *places)
     size = places[-1]
     front: list[Any] = [head, *pieces[:-2]]
     return Body(rows, size, b"".join(front), frames[: size + -size % 8])
 
 
-def _learn() -> _Head:
+def _learn() -> Head:
     """What Arrow makes of one row; the numbers are where the flatbuffer's tables say (Message.fbs)."""
     arrays = [pa.nulls(1, field.type) for field in SCHEMA]
     data = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA).serialize().to_pybytes()
@@ -99,7 +99,7 @@ def _learn() -> _Head:
     (count,) = _I32.unpack_from(data, buffers)
     (size,) = _I32.unpack_from(data, 4)
     # A vector is its length in 4 bytes, then, here, pairs of two 64-bit numbers.
-    return _Head(
+    return Head(
         data[: _PREFIX + size],
         _field(data, message, 3),
         _field(data, batch, 0),
@@ -122,4 +122,4 @@ def _follow(data: bytes, at: int) -> int:
     return at + offset
 
 
-_HEAD: Final = _learn()
+HEAD: Final = _learn()

@@ -37,10 +37,11 @@ class LinkRows:
     def __init__(self, link: bytes, user: int) -> None:
         self.link = link
         self.user = user
-        self.constants = tuple(
+        came, went = (
             CONSTANT.pack(link, _MFP, _VERSION, direction, 0, user, -1, -1, -1, 0, 0)
             for direction in (IN, OUT)
         )
+        self.constants = came, went
         """By direction, what all brief rows have in common."""
 
     def frame(

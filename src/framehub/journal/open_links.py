@@ -1,17 +1,21 @@
 """Which links are open, in case the gateway is killed (spec/journal.md, section 4.4).
 
-A journal whose writer was killed has links without an end. What was open is noted beside it, in a file with a
-record for each link that opened or closed. The next writer ends in the journal what it finds left open there.
-The file is not synced: a kill loses nothing of it, a power cut may.
+A journal whose writer was killed, or failed, has links without an end. What was open is noted beside it, in
+a file with a record for each link that opened or closed. The next writer ends in the journal what it finds
+left open there.
+The file is not synced: a kill loses nothing of it, a power cut may. Ends that were noted and are not durable
+when the writer fails are taken back.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from framehub.journal.record import FIXED, KIND_NUMBER, Row
+from framehub.journal.segments import stand
 
 FILE: Final = "links"
 LEFT: Final = "the gateway was ended before this link"
@@ -31,16 +35,19 @@ class OpenLinks:
         self.left = _read(self._path)
         """What the last writer left open, by link: the rows of their opening."""
         self._open: dict[bytes, bytes] = {}
+        self._ended: deque[tuple[int, bytes]] = deque()  # the number of an end, and its link's opening
         self._fd = -1
         self._begin()
 
-    def note(self, row: Row) -> None:
-        """A link has opened or closed: ``row`` is about to be appended."""
+    def note(self, row: Row, seq: int, durable: int) -> None:
+        """A link has opened or closed: ``row`` is about to be appended as ``seq``, and is not durable yet."""
         fields = FIXED.unpack(row.fixed)
+        while self._ended and self._ended[0][0] <= durable:
+            self._ended.popleft()
         if fields[_KIND] == _OPENED:
             self._open[fields[_LINK]] = row.fixed
-        else:
-            self._open.pop(fields[_LINK], None)
+        elif opening := self._open.pop(fields[_LINK], None):
+            self._ended.append((seq, opening))
         if self._fd < 0:
             return
         try:
@@ -60,10 +67,15 @@ class OpenLinks:
         self.left = {}
         self._begin()
 
-    def close(self) -> None:
-        """Nothing is open any more."""
+    def close(self, durable: int | None = None) -> None:
+        """No link is open any more; or only rows to ``durable`` are safe: the next writer ends the rest."""
+        if durable is None:
+            self._path.unlink(missing_ok=True)
+        else:
+            with suppress(OSError):  # nothing can be written, or the file is not ours any more
+                stand(self._fd, self._path)
+                os.write(self._fd, b"".join(opening for seq, opening in self._ended if seq > durable))
         self._end()
-        self._path.unlink(missing_ok=True)
 
     def _begin(self) -> None:
         """Write the file anew, with what is open, or not yet ended of what was left."""

@@ -5,16 +5,36 @@ of memory, its frame to another, and both are used again and again. A thousand r
 that no cache holds when they are looked at again.
 """
 
+from collections.abc import Iterable
 from io import BytesIO
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from framehub.journal.brief import BRIEF_BYTES, PACKS
-from framehub.journal.labels import LONG_TEXT, NOT_BRIEF, TEXT_LIMIT, Labels
+from framehub.journal.labels import LONG_TEXT, NOT_BRIEF, TEXT_BYTES, TEXT_LIMIT, Labels
 from framehub.journal.record import FIXED, Row
 
 ROW_BYTES: Final = FIXED.size + 64
 """What a row without its frame is reckoned at."""
 _pack = PACKS[1]
+
+
+class Memory(Protocol):
+    """A piece of it, written from its beginning; what ``BytesIO`` does."""
+
+    def write(self, data: bytes | memoryview, /) -> int:
+        """Add to what is there."""
+
+    def writelines(self, pieces: Iterable[bytes], /) -> None:
+        """Add all of them."""
+
+    def tell(self) -> int:
+        """Bytes that are there."""
+
+    def seek(self, at: int, /) -> int:
+        """To 0: begin anew."""
+
+    def getbuffer(self) -> memoryview:
+        """What is there, and perhaps more; nothing can be written while somebody looks at it."""
 
 
 class WholeRow(NamedTuple):
@@ -26,15 +46,14 @@ class WholeRow(NamedTuple):
 
 
 class Page:
-    """Rows in pieces of memory; brief ones are added by ``gathering``."""
+    """Rows in pieces of memory; brief ones are added by ``notes``."""
 
     __slots__ = ("briefs", "frames", "labels", "query_bytes", "reckoned", "whole")
 
-    def __init__(self, labels: Labels, memory: BytesIO | None = None) -> None:
-        """``memory`` was another page's: memory that was used before is there already."""
-        self.briefs = bytearray()
-        self.frames = memory or BytesIO()
-        """Their frames, one behind the other, from its beginning to where it stands."""
+    def __init__(self, labels: Labels, memory: tuple[Memory, Memory] | None = None) -> None:
+        """``memory`` was another page's, perhaps: memory that was used before is there already."""
+        self.briefs, self.frames = memory or (BytesIO(), BytesIO())
+        """What is brief of them, and their frames, one behind the other, to where each stands."""
         self.labels = labels
         """Those of its rows, and of others."""
         self.query_bytes = 0
@@ -46,12 +65,21 @@ class Page:
     @property
     def rows(self) -> int:
         """How many."""
-        return len(self.briefs) // BRIEF_BYTES
+        return self.briefs.tell() // BRIEF_BYTES
 
     @property
     def bytes(self) -> int:
         """What they are reckoned at."""
         return self.rows * ROW_BYTES + self.frames.tell() + self.query_bytes
+
+    def is_full(self, brief_bytes: int, frame_bytes: int) -> bool:
+        """Whether it holds so many of either, or texts enough."""
+        return (
+            self.briefs.tell() >= brief_bytes
+            or self.frames.tell() >= frame_bytes
+            or self.query_bytes >= TEXT_BYTES
+            or self.labels.is_full
+        )
 
     def add(self, row: Row) -> None:
         """Add a whole row."""
@@ -63,4 +91,4 @@ class Page:
         self.whole.append(WholeRow(row.fixed, query, self.labels.code(row.refused)))
         if raw is not None:
             self.frames.write(raw)
-        self.briefs += _pack(0.0, 0, 0, -1 if raw is None else len(raw), label)
+        self.briefs.write(_pack(0.0, 0, 0, -1 if raw is None else len(raw), label))

@@ -237,12 +237,13 @@ def _from_parquet(
 
 
 def _bad_file(part: Part, file: Path, exc: Exception) -> Damage:
+    is_guess = part.last_seq == int(file.stem)  # nobody knows how many rows there were
     return Damage(
         segment=file.name,
         offset=0,
         bytes=part.end,
         after_seq=part.first_seq - 1,
-        before_seq=part.last_seq + 1,
+        before_seq=None if is_guess else part.last_seq + 1,
         reason=f"a sealed segment cannot be read: {exc}",
     )
 

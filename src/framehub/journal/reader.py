@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from framehub.journal.check import CheckReport, Gap, check
+from framehub.journal.check import CheckReport, Gap, check, missing
 from framehub.journal.parts import After, OnDamage, Part, last_seen, positions, read_part, snapshot
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.segments import nodes
@@ -21,6 +21,7 @@ __all__ = [
     "Part",
     "check",
     "follow",
+    "missing",
     "nodes",
     "positions",
     "read",

@@ -10,8 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from framehub import ids
+
 VERSION: Final = 1
-NO_ID: Final = b"\0" * 16
+NO_ID: Final = ids.NO_ID
 NO_LINK: Final = b"\0" * 8
 
 SCHEMA: Final = pa.schema(

@@ -1,8 +1,8 @@
 """What a writer does with what the last one left (spec/journal.md, section 4).
 
 Only the lock's holder may call this. The longest sound run of blocks is kept; a torn tail is cut off and set
-aside as ``.torn``; damage inside a segment is reported and left alone. The next row's number follows the
-highest one found.
+aside as ``.torn``; damage inside a segment, or at the end of one that others follow, is reported and left
+alone. The next row's number follows the highest one found.
 """
 
 import os
@@ -39,7 +39,7 @@ class Recovery:
 def recover(node: Node) -> Recovery:
     """Make the node's directory ready for the next row."""
     for leftover in sorted(node.directory.glob("*.tmp")):
-        leftover.unlink()
+        leftover.unlink(missing_ok=True)
     every = segments(node.directory, hidden=True)
     sealed = [segment for segment in every if segment.kind == "parquet"]
     last_seq, last_at = _last_sealed(sealed[-1]) if sealed else (0, None)
@@ -47,13 +47,14 @@ def recover(node: Node) -> Recovery:
     cut: list[Damage] = []
     damages: list[Damage] = []
     unsealed: list[Path] = []
-    for segment in every:
+    for number, segment in enumerate(every):
         if segment.kind == "parquet":
             continue
         if segment.first_seq in done:  # sealed whole; only the removal was missed
-            segment.path.unlink()
+            segment.path.unlink(missing_ok=True)
             continue
-        inside, torn, last, at = _examine(segment, node)
+        following = every[number + 1].first_seq if number + 1 < len(every) else None
+        inside, torn, last, at = _examine(segment, node, following)
         last_seq = max(last_seq, last)
         last_at = at or last_at
         damages += inside
@@ -76,7 +77,9 @@ def recover(node: Node) -> Recovery:
     )
 
 
-def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None, int, tuple[int, int] | None]:
+def _examine(
+    segment: Segment, node: Node, following: int | None
+) -> tuple[list[Damage], Damage | None, int, tuple[int, int] | None]:
     inside: list[Damage] = []
     torn: Damage | None = None
     last = 0
@@ -85,10 +88,10 @@ def _examine(segment: Segment, node: Node) -> tuple[list[Damage], Damage | None,
         if isinstance(found, Block):
             last = max(last, found.header.last_seq)
             block = found if found.header.rows else block
-        elif found.torn:
+        elif found.torn and following is None:
             torn = found
         else:
-            inside.append(found)
+            inside.append(found := found.followed(following))
             last = max(last, (found.before_seq or 1) - 1)  # numbers of lost rows are not given again
     return inside, torn, last, _times(block.rows()) if block else None
 

@@ -7,12 +7,22 @@ Where fields are to be left out, payloads are looked into. One that cannot be re
 endpoint of, is left out as a whole: what is meant to be secret is never written for want of knowing better.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from zlib import crc32
 
 from framehub.journal import redaction
-from framehub.journal.record import KIND_NUMBER, MODES, NO_ID, PROTOCOLS, RECORDED, Row, place, read_number
+from framehub.journal.record import (
+    DIRECTIONS,
+    KIND_NUMBER,
+    MODES,
+    NO_ID,
+    PROTOCOLS,
+    RECORDED,
+    Row,
+    place,
+    read_number,
+)
 from framehub.mfp.checksum import xor8_number
 from framehub.mfp.layout import CHECKSUM, MAP, SET, STREAM
 
@@ -27,6 +37,8 @@ _HEAD: Final = RECORDED.index("head")
 _OFF: Final = RECORDED.index("off")
 _REDACTED: Final = RECORDED.index("redacted")
 _MFP: Final = PROTOCOLS.index("mfp")
+_HUB: Final = PROTOCOLS.index("hub")
+_IN: Final = DIRECTIONS.index("in")
 _BINARY: Final = KIND_NUMBER["binary"]
 _MESSAGE: Final = KIND_NUMBER["message"]
 _RESPONSE: Final = KIND_NUMBER["response"]
@@ -40,17 +52,23 @@ _TOLD: Final = frozenset((*_ASKING, *_TEXTS, _RESPONSE, KIND_NUMBER["result"]))
 """Kinds whose payload somebody made."""
 _LINK, _EXCHANGE = place("link"), place("exchange")
 _KIND, _PROTOCOL, _RECORDED = place("kind").start, place("protocol").start, place("recorded").start
+_DIRECTION = place("direction").start
 
 
 class Reducer:
     """Decides what is kept of each row."""
 
     def __init__(
-        self, modes: Mapping[str, str] | None = None, redact: Mapping[str, Sequence[str]] | None = None
+        self,
+        modes: Mapping[str, str] | None = None,
+        redact: Mapping[str, Sequence[str]] | None = None,
+        *,
+        is_known: Callable[[str], bool] | None = None,
     ) -> None:
         """``modes`` are ``full``, ``head`` or ``off`` by name; a name covers those that go on with a dot.
 
-        ``redact`` are the paths of fields to leave out, by name in the same way.
+        ``redact`` are the paths of fields to leave out, by name in the same way. ``is_known`` says whether
+        anybody is behind a name now: who mistypes one may send there what is secret at another.
 
         Raises:
             ConfigError: something is no path.
@@ -58,6 +76,8 @@ class Reducer:
         self._modes = {name: MODES.index(mode) for name, mode in (modes or {}).items()}
         self._others = self._modes.get(OTHERS, _FULL)
         self._paths = {name: list(map(redaction.parse, paths)) for name, paths in (redact or {}).items()}
+        leaves_out = bool(self._paths) or any(mode != _FULL for mode in self._modes.values())
+        self._is_known = is_known if leaves_out else None
         self._known: dict[str, int] = {}
         self._fields: dict[str, list[redaction.Path]] = {}
         self._open: dict[bytes, dict[bytes, int]] = {}  # by link, then exchange, the oldest first
@@ -75,6 +95,8 @@ class Reducer:
         is_mfp = fixed[_PROTOCOL] == _MFP
         if row.endpoint is not None:
             mode = self._mode(row.endpoint)
+            if mode == _FULL and self._is_mistyped(row, kind):
+                mode = _HEAD
             if is_mfp and kind == _MESSAGE and mode != self._others:
                 self._remember(fixed, row.raw[0], mode)
         elif is_mfp and kind == _BINARY:
@@ -89,12 +111,18 @@ class Reducer:
             return self._redact(row, kind) if self._paths else row
         return _cut(row, mode)
 
+    def keeps(self, name: str) -> bool:
+        """Whether all is kept of what is sent to this name."""
+        return self._mode(name) == _FULL and not (self._paths and self._fields_of(name))
+
     def _redact(self, row: Row, kind: int) -> Row:
         """The row without the fields that are to be left out."""
         if row.endpoint is None:
             return _cut(row, _HEAD) if kind in _TOLD or kind == _REFUSED else row
         paths = self._fields_of(row.endpoint)
-        if not paths or kind not in _TOLD:
+        if kind not in _TOLD:
+            return row
+        if not paths:
             return row
         if kind in _TEXTS:
             return _cut(row, _HEAD)
@@ -117,6 +145,13 @@ class Reducer:
             return row
         raw = row.raw[:payload_at] + redaction.written_over(payload, spans) + row.raw[payload_at + size :]
         return _marked(row, _REDACTED, _summed(row.raw, raw) if is_mfp and raw[0] & CHECKSUM else raw)
+
+    def _is_mistyped(self, row: Row, kind: int) -> bool:
+        """Whether somebody asks for a name that is nobody's; services of the hub are asked for by number."""
+        fixed = row.fixed
+        if self._is_known is None or kind not in _ASKING or fixed[_DIRECTION] != _IN:
+            return False
+        return fixed[_PROTOCOL] != _HUB and not self._is_known(row.endpoint or "")
 
     def _mode(self, name: str) -> int:
         mode = self._known.get(name)

@@ -76,7 +76,6 @@ class RpcRows:
 
     def __init__(self) -> None:
         self._links: dict[tuple[Side, bytes], bytes] = {}
-        self._constants: dict[tuple[bytes, int, bytes, int, int], bytes] = {}
 
     def row(
         self,
@@ -119,19 +118,13 @@ class RpcRows:
         # fmt: on
         return _new(Row, (fixed, function, parts[1] if has_id else None, error, None, raw, coder))
 
-    def constant(self, link: bytes, direction: int, identity: bytes, parts: Sequence[bytes]) -> bytes:
-        """What brief rows of messages of this shape have in common."""
-        shape = link, direction, parts[0], len(identity), len(parts[1]) if len(parts) > 1 else 0
-        known = self._constants.get(shape)
-        if known is None:
-            number, payload, _, has_id = _PLACES[parts[0]]
-            first = 12 + len(identity) + len(parts[0])  # where the first part begins
-            payload_at = (first, first + 4 + shape[-1])[payload - 1] if payload else 0
-            fields = (_RPC, _VERSION, direction, number, 0, -1, -1, -1, payload_at, first if has_id else 0)
-            if len(self._constants) >= _LINKS:
-                self._constants.clear()
-            known = self._constants[shape] = CONSTANT.pack(link, *fields)
-        return known
+    def constant(self, link: bytes, direction: int, type_: bytes, identity: int, first: int) -> bytes:
+        """What brief rows of one type have in common, with an identity and a first part of these lengths."""
+        number, payload, _, has_id = _PLACES[type_]
+        at = 12 + identity + len(type_)  # where the first part begins
+        payload_at = (at, at + 4 + first)[payload - 1] if payload else 0
+        fields = (_RPC, _VERSION, direction, number, 0, -1, -1, -1, payload_at, at if has_id else 0)
+        return CONSTANT.pack(link, *fields)
 
     def refused(
         self, at: tuple[int, int], identity: bytes, parts: Sequence[bytes], reason: str, link: bytes

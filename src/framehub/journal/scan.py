@@ -6,7 +6,7 @@ No length is believed before it fits the block limit and the file.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -37,11 +37,31 @@ class Damage:
     """Nothing readable follows: what a crash leaves at the end of a segment."""
 
     def __str__(self) -> str:
-        lost = f"rows after {self.after_seq}" if self.after_seq is not None else "rows"
-        if self.before_seq is not None:
-            lost += f" and before {self.before_seq}"
         what = "torn tail" if self.torn else "damage"
-        return f"{self.segment}: {what} at byte {self.offset}, {self.bytes} bytes: {self.reason} ({lost})"
+        return (
+            f"{self.segment}: {what} at byte {self.offset}, {self.bytes} bytes: {self.reason} ({self.lost})"
+        )
+
+    @property
+    def lost(self) -> str:
+        """Which rows are lost with it, in words."""
+        after, before = self.after_seq, self.before_seq
+        if after is None:
+            return (
+                "nothing of it can be read" if before is None else f"nothing before row {before} can be read"
+            )
+        if before is None:
+            return f"nothing after row {after} can be read"
+        count = before - after - 1
+        if count > 1:
+            return f"rows {after + 1} to {before - 1} are lost"
+        return f"row {after + 1} is lost" if count == 1 else "no row is lost"
+
+    def followed(self, following: int | None) -> "Damage":
+        """The same where a segment follows that begins with this row: nothing of it is a torn tail then."""
+        if not self.torn or following is None:
+            return self
+        return replace(self, torn=False, before_seq=following)
 
 
 class Block(NamedTuple):

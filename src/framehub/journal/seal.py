@@ -1,7 +1,7 @@
 """A finished segment becomes Parquet with the same columns (spec/journal.md, section 6).
 
 The Parquet file appears whole, by rename, before the blocks go: a reader finds every row in one of the two at
-any moment. A segment with damage in it is evidence: it is never sealed, and never removed.
+any moment. A segment with damage in it is evidence: it is never sealed, and removed only by its age or size.
 """
 
 import os

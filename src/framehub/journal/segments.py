@@ -6,6 +6,7 @@ DIR/00000000000000000001.parquet a sealed segment, named by its first row
 DIR/00000000000000087341.fhj     a segment of blocks, not sealed yet
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -33,6 +34,34 @@ class Node(NamedTuple):
     directory: Path
     name: str
     salt: int
+
+    def stand(self) -> None:
+        """Look whether this is still its directory: no reader and no writer takes one without ``node.json``.
+
+        Raises:
+            JournalError: it is nobody's, or another's.
+        """
+        try:
+            found = _told(self.directory)
+        except OSError:
+            return  # nothing is known: no descriptors are left, perhaps
+        if found != self:
+            raise JournalError(f"{NODE_FILE} was {'removed' if found is None else 'replaced'}")
+
+
+class Lock(NamedTuple):
+    """The lock of a node's directory, held."""
+
+    path: Path
+    fd: int
+
+    def stand(self) -> None:
+        """Look whether it is where it was: somebody else can take one that is in its place.
+
+        Raises:
+            OSError: it is not.
+        """
+        stand(self.fd, self.path)
 
 
 class Segment(NamedTuple):
@@ -110,14 +139,19 @@ def nodes(path: Path | str) -> list[Node]:
 
 def load_node(directory: Path) -> Node | None:
     """Read ``node.json``; None if the directory has none."""
+    try:
+        return _told(directory)
+    except OSError as exc:
+        raise JournalError(f"{directory / NODE_FILE}: {exc.strerror}") from exc
+
+
+def _told(directory: Path) -> Node | None:
     file = directory / NODE_FILE
     try:
         told = json.loads(file.read_bytes())
         name, version, salt = told["node"], told["version"], int(told["salt"], 16)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as exc:
-        raise JournalError(f"{file}: {exc.strerror}") from exc
     except (ValueError, KeyError, TypeError) as exc:
         raise JournalError(f"{file}: cannot be read ({exc!r}); restore it from a segment's opening") from exc
     if version != VERSION:
@@ -171,14 +205,31 @@ def sync_directory(directory: Path) -> None:
         os.close(fd)
 
 
+def stand(fd: int, path: Path) -> None:
+    """Look whether an open file still has its name; as long as it is open, its number is no other file's.
+
+    Raises:
+        OSError: it was removed, or another file is in its place.
+    """
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        raise OSError(errno.ENOENT, f"{path.name} was removed, or its directory was") from None
+    except OSError:
+        return  # nothing is known of it
+    if not os.path.samestat(os.fstat(fd), found):
+        raise OSError(errno.ESTALE, f"{path.name} was replaced")
+
+
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path) -> Iterator[Lock]:
     """Be the one writer of this directory.
 
     Raises:
         JournalLocked: another process, or another writer of this one, is.
     """
-    fd = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    path = directory / LOCK_FILE
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,6 +239,6 @@ def locked(directory: Path) -> Iterator[None]:
             raise JournalLocked(f"{directory}: {who} writes this journal") from None
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-        yield
+        yield Lock(path, fd)
     finally:
         os.close(fd)

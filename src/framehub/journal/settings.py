@@ -21,6 +21,8 @@ class WriterSettings:
     """The same, and what a block holds at most, but for the last of its rows."""
     segment_bytes: int = 128 << 20
     """A segment of this size is finished and the next begun."""
+    segment_seconds: float = 86_400.0
+    """A segment of this age too, for old rows are removed by whole segments; inf: none."""
     backlog_bytes: int = 64 << 20
     """Rows not durable yet: beyond this the writer is ``full``."""
     overflow: Literal["wait", "drop"] = "wait"
@@ -37,6 +39,8 @@ class WriterSettings:
         for name in ("group_seconds", "gather_seconds"):
             if not 0 <= getattr(self, name) <= 10:
                 raise ConfigError(f"journal {name}: {getattr(self, name)} is not between 0 and 10")
+        if not self.segment_seconds > 0:
+            raise ConfigError(f"journal segment_seconds: {self.segment_seconds} is not above 0")
         if self.overflow not in ("wait", "drop"):
             raise ConfigError(f"journal overflow: {self.overflow!r} is neither 'wait' nor 'drop'")
         if self.frame_limit + ROOM > 1 << 30:

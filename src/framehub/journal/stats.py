@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from framehub.journal.check import Gap, missing
 from framehub.journal.parts import OnDamage, read_part, snapshot
 
 _COLUMNS: Final = ("node", "time_ns", "link", "protocol", "direction", "kind", "endpoint", "bytes", "error")
@@ -25,6 +26,8 @@ class Stats:
     first_ns: int | None = None
     last_ns: int | None = None
     links: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+    """Rows that are in no segment."""
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in _LISTED})
     """Rows by node, protocol, direction, kind, endpoint and error."""
 
@@ -43,6 +46,7 @@ class Stats:
             "last_ns": self.last_ns,
             "seconds": self.seconds,
             "links": self.links,
+            "missing": sum(gap.rows for gap in self.gaps),
             **{name: dict(counter.most_common()) for name, counter in self.counts.items()},
         }
 
@@ -55,7 +59,9 @@ def stats(path: Path | str, *, on_damage: OnDamage | None = None) -> Stats:
     """
     found = Stats()
     links: set[bytes] = set()
-    for part in snapshot(path):
+    parts = snapshot(path)
+    found.gaps = missing(parts)
+    for part in parts:
         found.disk_bytes += part.end - part.start
         for batch in read_part(part, columns=_COLUMNS, on_damage=on_damage):
             _add(found, links, batch)

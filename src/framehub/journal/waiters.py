@@ -1,5 +1,6 @@
 """Who waits for rows to be durable (spec/journal.md, section 7)."""
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -48,3 +49,23 @@ class Waiters:
         for callback in ready:
             with suppress(Exception):  # one that went away (its loop is closed) must not stop the journal
                 callback(failed)
+
+
+async def told(add: Callable[[Waiter], object]) -> None:
+    """Wait, on an event loop, until the waiter that is added is called.
+
+    Raises:
+        JournalError: that is what it was called with.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: JournalError | None) -> None:
+        if not future.done():
+            future.set_exception(error) if error is not None else future.set_result(None)
+
+    def tell(error: JournalError | None) -> None:
+        loop.call_soon_threadsafe(settle, error)
+
+    add(tell)
+    await future

@@ -7,11 +7,11 @@ ends the journal for good: after a failed sync nobody knows what the disk holds,
 nothing more is promised.
 """
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -20,15 +20,15 @@ import pyarrow as pa
 
 from framehub.errors import JournalError
 from framehub.journal import block, segments
-from framehub.journal.append import SegmentAppender
+from framehub.journal.append import SegmentAppender, begin, said
 from framehub.journal.columns import encode, to_batch
 from framehub.journal.gathering import Gathering
 from framehub.journal.page import Page
-from framehub.journal.record import VERSION, Row
+from framehub.journal.record import Row
 from framehub.journal.recovery import Recovery, recover
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
-from framehub.journal.waiters import Waiter, Waiters
+from framehub.journal.waiters import Waiter, Waiters, told
 
 __all__ = ["JournalWriter", "OnRows", "Waiter", "WriterSettings"]
 
@@ -36,6 +36,8 @@ OnRows: TypeAlias = Callable[[int, pa.RecordBatch], None]
 
 _COMMIT_BYTES: Final = 4 << 20
 """Bytes of blocks that share one sync when the disk lags behind."""
+_REST_SECONDS: Final = 5.0
+"""After so long without a row most memory for rows is given back; so often all is looked at."""
 
 
 class JournalWriter:
@@ -61,31 +63,33 @@ class JournalWriter:
         self.settings = settings or WriterSettings()
         self.on_full: Callable[[], None] | None = None
         """Called when ``take`` finds that the writer is ``full``."""
-        self._on_room = on_room
-        self._on_failure = on_failure
-        self._held = ExitStack()
+        self._on_room = on_room or (lambda: None)
+        self._on_failure = on_failure or (lambda _: None)
+        self.held = ExitStack()
+        """Let go of once nothing is written any more, the lock last."""
+        directory = Path(directory).absolute()  # wherever the process goes
         try:
-            Path(directory).mkdir(parents=True, exist_ok=True)
-            self._held.enter_context(segments.locked(Path(directory)))
-            self.node = segments.open_node(Path(directory), node)
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = self.held.enter_context(segments.locked(directory))
+            self.node = segments.open_node(directory, node)
             self.recovery: Recovery = recover(self.node)
         except OSError as exc:
-            self._held.close()
+            self.held.close()
             raise JournalError(f"{directory}: cannot be written: {exc.strerror or exc}") from exc
         except BaseException:
-            self._held.close()
+            self.held.close()
             raise
         self._waiters = Waiters(self.recovery.next_seq - 1)
         self.gathering = Gathering(self.settings, self.recovery.next_seq - 1)
-        """Where brief rows are added; ``attend`` has to be called when that says so."""
-        self._wake = threading.Event()
-        self._room = threading.Event()
-        self._asked_room = False
-        self._hurry = False
-        self._closing = False
+        self.notes = self.gathering.notes
+        """Where brief rows are added."""
+        self.notes.attend = self.attend
+        self._wake, self._room = threading.Event(), threading.Event()
+        self._asked_room = self._hurry = self._closing = False
         self._failed: JournalError | None = None
         self._refusal: JournalError | None = None
         self._segment: SegmentAppender | None = None
+        self._looked = time.monotonic()
         self.sealer = Sealer(self.node)
         self.on_rows: OnRows | None = None
         """Told, on the writer's thread, of rows once they are durable: the first number, and a batch."""
@@ -142,10 +146,10 @@ class JournalWriter:
         return JournalError(f"a frame of {len(raw)} bytes is over frame_limit, {limit}")
 
     def attend(self) -> None:
-        """Do what ``gathering`` says there is to do: a page is full, or the thread waits for a row."""
+        """Do what there is to do: a page is full, or the thread waits for a row."""
         gathering = self.gathering
         if self._refusal is not None:
-            gathering.look_at = 1
+            gathering.notes.look_at = 1
             gathering.drop()
             if self._failed is not None:
                 return
@@ -220,18 +224,7 @@ class JournalWriter:
 
     async def synced(self, seq: int) -> None:
         """Wait until row ``seq`` is durable, on an event loop."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-
-        def settle(error: JournalError | None) -> None:
-            if not future.done():
-                future.set_exception(error) if error is not None else future.set_result(None)
-
-        def tell(error: JournalError | None) -> None:
-            loop.call_soon_threadsafe(settle, error)
-
-        self.add_waiter(seq, tell)
-        await future
+        await told(partial(self.add_waiter, seq))
 
     def flush(self, timeout: float | None = None) -> int:
         """Block until everything appended so far is durable; return its last number.
@@ -259,8 +252,7 @@ class JournalWriter:
         if self._closing:
             return
         self._refusal = self._refusal or JournalError(f"{self.node.directory}: the journal is closed")
-        self._closing = True
-        self.gathering.look_at = 1
+        self._closing, self.notes.look_at = True, 1
         self._wake.set()
         self._thread.join()
         try:
@@ -272,7 +264,7 @@ class JournalWriter:
                     self.sealer.submit(leftover)
             self.sealer.close(finish=seal)
         finally:
-            self._held.close()
+            self.held.close()
         if self._failed is not None:
             raise self._failed
 
@@ -282,10 +274,7 @@ class JournalWriter:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if exc is None:
-            self.close()
-            return
-        with suppress(JournalError):
+        with suppress(*(() if exc is None else (JournalError,))):
             self.close()
 
     # The writer's thread.
@@ -295,7 +284,11 @@ class JournalWriter:
             started = 0.0
             while self._gather(started):
                 started = time.monotonic()
-                self._commit()
+                if self.gathering.pages:  # or what there was has been dropped meanwhile
+                    self._commit()
+                if started - self._looked > _REST_SECONDS:
+                    self._look()
+            self._look()
             if self._segment is not None:
                 self._segment.finish()
         except BaseException as exc:
@@ -303,15 +296,19 @@ class JournalWriter:
 
     def _gather(self, started: float) -> bool:
         """Wait for a first row, and for more if the last commit was just now; False when all is done."""
-        told, gathering = self.settings, self.gathering
+        settings, gathering = self.settings, self.gathering
         while True:
             self._wake.clear()
             if gathering.is_empty:
-                gathering.look_at = 1
+                gathering.notes.look_at = 1
                 if gathering.is_empty:
                     if self._closing:
                         return False
-                    self._wake.wait()
+                    left = self._looked + _REST_SECONDS - time.monotonic()
+                    if not self._wake.wait(max(0.0, left)):
+                        self._look()
+                        if self._looked - started > _REST_SECONDS:
+                            gathering.rest()
                 continue
             if self._hurry or self._closing:
                 self._hurry = False
@@ -319,9 +316,9 @@ class JournalWriter:
                 return True
             if gathering.pages:
                 return True
-            size, seconds = told.gather_bytes, told.gather_seconds
+            size, seconds = settings.gather_bytes, settings.gather_seconds
             if self._waiters:
-                size, seconds = min(size, told.group_bytes), told.group_seconds
+                size, seconds = min(size, settings.group_bytes), settings.group_seconds
             wait = started + seconds - time.monotonic()
             if wait <= 0 or gathering.pending >= size:
                 gathering.turn()
@@ -340,7 +337,8 @@ class JournalWriter:
             size += page.bytes
             body = encode(page)
             if self._segment is None:
-                self._segment = self._begin(first_seq)
+                self._look()
+                self._segment = begin(self.node, first_seq, self.settings.block_limit)
             head = block.head_of(body, first_seq=first_seq, salt=self.node.salt)
             self._segment.write(head, body.front, body.back)
             if on_rows is not None:
@@ -360,11 +358,15 @@ class JournalWriter:
                 for first, batch in seen:
                     on_rows(first, batch)
 
-    def _begin(self, first_seq: int) -> SegmentAppender:
-        opening = block.Opening(
-            self.node.name, VERSION, time.time_ns(), self.node.salt, self.settings.block_limit
-        )
-        return SegmentAppender(self.node.directory, opening, first_seq=first_seq)
+    def _look(self) -> None:
+        """Whether all is where it was, and the segment is not too old."""
+        self._looked = time.monotonic()
+        self._lock.stand()
+        self.node.stand()
+        if self._segment is not None:
+            self._segment.stand()
+            if self._segment.age >= self.settings.segment_seconds:
+                self._rotate()
 
     def _rotate(self) -> None:
         assert self._segment is not None
@@ -378,22 +380,20 @@ class JournalWriter:
         if self._asked_room and (self.backlog <= self._soft // 2 or self._failed is not None):
             self._asked_room = False
             self._room.set()
-            if self._on_room is not None:
-                with suppress(Exception):
-                    self._on_room()
+            with suppress(Exception):
+                self._on_room()
 
     def _fail(self, exc: BaseException) -> None:
         """Stop for good."""
-        reason = exc.strerror if isinstance(exc, OSError) else repr(exc)
-        failed = JournalError(f"{self.node.directory}: the journal stopped at row {self.durable}: {reason}")
+        where = f"{self.node.directory}: the journal stopped at row {self.durable}"
+        failed = JournalError(f"{where}: {said(exc)}")
         failed.__cause__ = exc
         self._failed = self._refusal = failed
-        self.gathering.look_at = 1
+        self.notes.look_at = 1
         self._asked_room = True
         if self._segment is not None:
             with suppress(OSError):
                 self._segment.abandon()
         self._tell(self.durable)
-        if self._on_failure is not None:
-            with suppress(Exception):
-                self._on_failure(failed)
+        with suppress(Exception):
+            self._on_failure(failed)

@@ -1,8 +1,10 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from framehub.journal.check import check
+from framehub.journal.check import check, missing
+from framehub.journal.parts import snapshot
 from framehub.journal.seal import seal
 from framehub.journal.segments import Node
 
@@ -25,7 +27,10 @@ def test_a_segment_that_is_gone_is_a_gap(node: Node, segment: Callable[..., Path
     assert not report.clean
     (gap,) = report.gaps
     assert (gap.after_seq, gap.before_seq, gap.rows) == (12, 25, 12)
-    assert "12 rows missing after 12 and before 25" in str(gap)
+    assert str(gap) == "n1: rows 13 to 24 are missing"
+    assert str(replace(gap, before_seq=14)) == "n1: row 13 is missing"
+    assert missing(snapshot(node.directory)) == [gap]
+    assert missing(snapshot(node.directory, after=15)) == []
 
 
 def test_a_torn_tail_is_clean_at_the_end_only(node: Node, segment: Callable[..., Path]) -> None:
@@ -62,6 +67,22 @@ def test_a_flip_in_a_sealed_segment_is_reported(node: Node, segment: Callable[..
         data[offset] ^= 4
         report = check(node.directory)
         assert not report.clean, offset
+
+
+def test_a_sealed_segment_that_cannot_be_read_is_told_once_with_its_rows(
+    node: Node, segment: Callable[..., Path]
+) -> None:
+    segment(node.directory)
+    sealed = seal(segment(node.directory, first_seq=13), node="n1")
+    whole = sealed.read_bytes()
+    segment(node.directory, first_seq=25)
+    sealed.write_bytes(whole[:-1])
+    report = check(node.directory)
+    assert (report.gaps, [damage.lost for damage in report.damages]) == ([], ["rows 13 to 24 are lost"])
+    sealed.write_bytes(whole)
+    (node.directory / "sums").write_text(f"00000000 1 {sealed.name}\n")
+    report = check(node.directory)
+    assert (report.gaps, [damage.lost for damage in report.damages]) == ([], ["no row is lost"])
 
 
 def test_a_parquet_of_another_place_is_reported(node: Node, segment: Callable[..., Path]) -> None:

@@ -21,9 +21,9 @@ def test_brief_and_whole_rows_share_a_page_in_their_order(row: Callable[..., Row
     gathering = Gathering(WriterSettings(), 0)
     raw = bytes.fromhex("61 00000009 00000002") + b"{}"
     constant = LinkRows(b"linklink", 3).constants[OUT]
-    gathering.note(1.5, (E, E), constant, ("a", None, None), raw)
+    gathering.notes.note(1.5, (E, E), constant, ("a", None, None), raw)
     gathering.add(row(7, endpoint="b")._replace(query=b"query"))
-    gathering.note(2.5, (F, F), constant, ("a", "busy", "json"), raw)
+    gathering.notes.note(2.5, (F, F), constant, ("a", "busy", "json"), raw)
     gathering.turn()
     (page,) = gathering.pages
     first, second, third = decoded(page)
@@ -42,8 +42,8 @@ def test_ids_of_queries_are_found_in_frames() -> None:
     wanted = [b"1", b"0123456789abcdef", b""]
     for query in wanted:
         raw = join([b"peer", b"RESPONSE_RESULT", query, b"result"])
-        constant = RpcRows().constant(b"linklink", 0, b"peer", [b"RESPONSE_RESULT", query, b"result"])
-        gathering.note(1.0, (E, E), constant, ("f", None, None), raw)
+        constant = RpcRows().constant(b"linklink", 0, b"RESPONSE_RESULT", 4, len(query))
+        gathering.notes.note(1.0, (E, E), constant, ("f", None, None), raw)
     gathering.turn()
     found = decoded(gathering.pages[0])
     assert [row["query"] for row in found] == wanted

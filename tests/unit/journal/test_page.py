@@ -37,8 +37,9 @@ def test_memory_is_used_again_and_holds_only_what_is_new(row: Callable[..., Row]
     page = Page(Labels())
     page.add(row(1, raw=b"x" * 1000))
     assert encode(page).frames_bytes == 1000
+    page.briefs.seek(0)
     page.frames.seek(0)
-    again = Page(page.labels, page.frames)
+    again = Page(page.labels, (page.briefs, page.frames))
     again.add(row(2, raw=b"new"))
     body = encode(again)
     assert (body.rows, body.frames_bytes, bytes(body.back)) == (1, 3, b"new" + bytes(5))

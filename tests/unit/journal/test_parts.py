@@ -131,7 +131,7 @@ def test_a_last_segment_that_cannot_be_read_is_told_and_hides_no_other(journal: 
     last.with_suffix(".parquet").write_bytes(b"PAR1")
     seqs, (damage,) = read_and_told(journal)
     assert seqs == list(range(1, before + 1))
-    assert damage.after_seq == before
+    assert damage.lost == f"nothing after row {before} can be read"
     assert "a sealed segment cannot be read" in damage.reason
     assert snapshot(journal, after={"n1": before + 1}) == [], "it is told once"
 

@@ -80,3 +80,18 @@ def test_the_time_of_the_last_row_is_told_sealed_or_not(node: Node, segment: Cal
     assert recover(node).last_at == times[-1]
     seal(path, node="n1")
     assert recover(node).last_at == times[-1]
+
+
+@pytest.mark.parametrize("size", [0.9, 0.01])
+def test_a_cut_off_end_that_a_segment_follows_is_damage_and_left_alone(
+    node: Node, segment: Callable[..., Path], size: float
+) -> None:
+    first, second, third = (segment(node.directory, first_seq=seq) for seq in (1, 13, 25))
+    data = second.read_bytes()[: int(second.stat().st_size * size)]
+    second.write_bytes(data)
+    found = recover(node)
+    assert (found.cut, found.unsealed, found.next_seq) == ((), (first, third), 37)
+    assert [damage.torn for damage in found.damages] == [False]
+    assert found.damages[0].lost == ("rows 22 to 24 are lost" if size > 0.5 else "rows 13 to 24 are lost")
+    assert second.read_bytes() == data
+    assert not list(node.directory.glob("*.torn"))

@@ -196,6 +196,53 @@ def test_what_cannot_be_looked_into_is_left_out() -> None:
         assert SECRET not in (found["raw"] or b"")
 
 
+def test_who_asks_for_a_name_that_is_nobodys_may_have_meant_another() -> None:
+    """J9: what is meant to be secret is never written for want of knowing better."""
+    reducer = Reducer({}, REDACT, is_known=("chat", "sqare.root").__contains__)
+    secret = RequestFrame(id=7, payload=LOGIN, files=((1, SECRET),))
+    query = [b"QUERY", b"id", b'{"x": "secret"}', b"sqare"]
+    for mistyped in (
+        row(secret, "logni"),
+        row(MessageFrame(id=7, payload=LOGIN), "logni"),
+        row(secret, "chat.login"),
+        function_row(query, function="sqare"),
+    ):
+        found = told(reducer, mistyped)
+        assert found["recorded"] == "head"
+        assert SECRET not in found["raw"]
+        assert told(Reducer({}, REDACT), mistyped)["recorded"] == "full"
+    for other in (
+        row(secret, "chat"),
+        row(ResponseFrame(id=8, ref=7, payload=LOGIN), "logni"),
+        ROWS.frame(AT, OUT, secret, codec.encode(secret), EXCHANGE, endpoint="pushed"),
+        function_row(query, function="sqare.root"),
+        HubRows(b"linklink", version=2).frame(AT, IN, _hub_frame(), b"h" * 8 + SECRET, endpoint="prices"),
+    ):
+        assert told(reducer, other)["recorded"] == "full"
+    assert told(Reducer({}, {}, is_known=lambda _: False), row(secret, "logni"))["recorded"] == "full"
+    left_out = Reducer({"login": "off"}, {}, is_known=lambda _: False)
+    assert told(left_out, row(secret, "logni"))["recorded"] == "head"
+
+
+@pytest.mark.parametrize("frame", [
+    MessageFrame(id=7, payload=LOGIN, streaming=True), MessageFrame(id=7, payload=LOGIN, expected=(1,)),
+])  # fmt: skip
+def test_what_follows_a_message_to_nobody_is_kept_no_better(frame: MessageFrame) -> None:
+    reducer = Reducer({}, REDACT, is_known=lambda _: False)
+    chunk = BinaryFrame(id=8, ref=7, kind=BinaryKind.STREAMING, key=1, data=SECRET)
+    for name, recorded in (("logni", "head"), (None, "head")):
+        found = told(reducer, row(frame if name else chunk, name))
+        assert (found["recorded"], SECRET in found["raw"]) == (recorded, False)
+
+
+def test_all_is_kept_of_a_name_where_nothing_is_left_out() -> None:
+    reducer = Reducer({"quiet": "off", "*": "full"}, REDACT)
+    kept = {name: reducer.keeps(name) for name in ("quiet", "quiet.too", "login", "login.open", "chat")}
+    assert kept == {"quiet": False, "quiet.too": False, "login": False, "login.open": True, "chat": True}
+    assert Reducer({"chat": "head"}).keeps("other")
+    assert not Reducer({}, {"*": ["token"]}).keeps("other")
+
+
 def test_arguments_and_results_in_json_are_looked_into() -> None:
     reducer = Reducer({}, REDACT)
     found = told(reducer, function_row([b"QUERY", b"id", b'{"x": "secret", "y": 2}', b"square"]))

@@ -62,3 +62,40 @@ def test_what_is_not_sealed_stays(tmp_path: Path) -> None:
 def test_a_disk_that_says_no_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(JournalError):
         remove_old(tmp_path / "nowhere", now=NOW, keep_seconds=1)
+
+
+def test_what_cannot_be_sealed_goes_when_a_sealed_one_would_and_holds_up_nothing(tmp_path: Path) -> None:
+    journal(tmp_path, seal=False)
+    first, second, third, fourth = (segment.path.name for segment in segments(tmp_path))
+    days = 86_400.0
+    assert remove_old(tmp_path, now=NOW, keep_seconds=1.5 * days, spoilt={second, third}) == []
+    gone = remove_old(tmp_path, now=NOW, keep_seconds=1.5 * days, spoilt={first, second, third, fourth})
+    assert [one.name for one in gone] == [first, second]
+    assert names(tmp_path) == [3, 4]
+    assert remove_old(tmp_path, now=NOW, keep_bytes=1 << 30, spoilt={third, fourth}) == []
+    remove_old(tmp_path, now=NOW + 1e9, keep_seconds=1, keep_bytes=1, spoilt={third, fourth})
+    assert names(tmp_path) == [4]
+
+
+def test_what_was_set_aside_goes_by_its_age_and_is_no_segment(tmp_path: Path) -> None:
+    journal(tmp_path)
+    poison = tmp_path / "rpc" / "quarantine"
+    poison.mkdir(parents=True)
+    (tmp_path / "rpc" / "key").touch()
+    aside = {name: tmp_path / f"{name}.torn" for name in ("old", "new")}
+    aside |= {name: poison / name for name in ("old.bin", "old.json", "new.bin", "note.txt")}
+    for name, path in aside.items():
+        path.write_bytes(b"12345")
+        os.utime(path, (NOW - 86_400 * (1 if name.startswith("new") else 3),) * 2)
+    os.utime(tmp_path / "rpc" / "key", (0, 0))
+    gone = remove_old(tmp_path, now=NOW, keep_seconds=2.5 * 86_400)
+    assert [(one.name, one.bytes) for one in gone if not one.is_segment] == [
+        ("old.torn", 5),
+        ("old.bin", 5),
+        ("old.json", 5),
+    ]
+    assert [one.name for one in gone if one.is_segment] == [f"{1:020d}.parquet"]
+    assert sorted(path.name for path in poison.iterdir()) == ["new.bin", "note.txt"]
+    assert (tmp_path / "new.torn").exists()
+    assert (tmp_path / "rpc" / "key").exists()
+    assert remove_old(tmp_path, now=NOW + 1e9, keep_bytes=1 << 30) == [], "its age is not asked for"

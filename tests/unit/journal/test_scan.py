@@ -184,4 +184,29 @@ def test_what_is_wrong_is_said_in_words(sound: Path, offsets: list[int]) -> None
     with SegmentFile(sound, end=offsets[2] + 10) as cut:
         assert "header of a block is cut short" in cut.why_bad(cut.size - 5) or "no block" in cut.why_bad(5)
     damage = Damage(segment="s", offset=1, bytes=2, after_seq=3, before_seq=5, reason="r")
-    assert str(damage) == "s: damage at byte 1, 2 bytes: r (rows after 3 and before 5)"
+    assert str(damage) == "s: damage at byte 1, 2 bytes: r (row 4 is lost)"
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "lost"),
+    [
+        (3, 4, "no row is lost"),
+        (9, 4, "no row is lost"),
+        (3, 5, "row 4 is lost"),
+        (3, 7, "rows 4 to 6 are lost"),
+        (3, None, "nothing after row 3 can be read"),
+        (None, 3, "nothing before row 3 can be read"),
+        (None, None, "nothing of it can be read"),
+    ],
+)
+def test_which_rows_are_lost_is_said(after: int | None, before: int | None, lost: str) -> None:
+    damage = Damage(segment="s", offset=1, bytes=2, after_seq=after, before_seq=before, reason="r", torn=True)
+    assert str(damage) == f"s: torn tail at byte 1, 2 bytes: r ({lost})"
+
+
+def test_a_tail_that_a_segment_follows_is_not_torn() -> None:
+    torn = Damage(segment="s", offset=1, bytes=2, after_seq=3, before_seq=None, reason="r", torn=True)
+    assert torn.followed(None) is torn
+    damage = torn.followed(7)
+    assert (damage.torn, damage.lost, damage.reason) == (False, "rows 4 to 6 are lost", "r")
+    assert damage.followed(9) is damage

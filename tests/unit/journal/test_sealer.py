@@ -12,7 +12,7 @@ def test_it_seals_in_order_and_keeps_what_it_cannot(node: Node, segment: Callabl
     for path in (good, bad, last):
         sealer.submit(path)
     sealer.close(finish=True)
-    assert (sealer.sealed, len(sealer.errors)) == (2, 1)
+    assert (sealer.sealed, len(sealer.errors), sealer.left) == (2, 1, {bad.name})
     assert [path.exists() for path in (good, bad, last)] == [False, True, False]
 
 

@@ -73,3 +73,27 @@ def test_there_is_one_writer(tmp_path: Path) -> None:
         assert JournalLocked.exit_code == 3
     with segments.locked(tmp_path):
         pass
+
+
+def test_a_lock_that_was_removed_or_replaced_is_noticed(tmp_path: Path) -> None:
+    with segments.locked(tmp_path) as lock:
+        lock.stand()
+        (tmp_path / "lock").rename(tmp_path / "other")
+        with pytest.raises(OSError, match=r"lock was removed, or its directory was"):
+            lock.stand()
+        (tmp_path / "lock").touch()
+        with pytest.raises(OSError, match=r"lock was replaced"):
+            lock.stand()
+        (tmp_path / "other").rename(tmp_path / "lock")
+        lock.stand()
+
+
+def test_a_directory_that_is_no_longer_the_nodes_is_noticed(tmp_path: Path) -> None:
+    node = segments.create_node(tmp_path, "a", 7)
+    node.stand()
+    segments.create_node(tmp_path, "a", 8)
+    with pytest.raises(JournalError, match=r"^node\.json was replaced$"):
+        node.stand()
+    (tmp_path / "node.json").unlink()
+    with pytest.raises(JournalError, match=r"^node\.json was removed$"):
+        node.stand()

@@ -22,6 +22,8 @@ def test_a_block_holds_one_frame_and_a_mebibyte() -> None:
         ("group_seconds", -0.1),
         ("group_seconds", 11),
         ("gather_seconds", 11),
+        ("segment_seconds", 0),
+        ("segment_seconds", float("nan")),
         ("overflow", "explode"),
     ],
 )

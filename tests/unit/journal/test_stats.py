@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from framehub.journal import segments
@@ -27,6 +28,18 @@ def test_an_error_of_a_function_is_counted_once(tmp_path: Path) -> None:
             parts = [b"RESPONSE_EXCEPTION", b"1", b"oh"]
             writer.append(rows.row((1, 1), direction, b"p", parts, link=bytes(8), error="function_failed"))
     assert stats(tmp_path).counts["error"] == {"function_failed": 1}
+
+
+def test_rows_that_are_in_no_segment_are_counted_as_missing(
+    node: segments.Node, segment: Callable[..., Path]
+) -> None:
+    for first_seq in (1, 13, 25):
+        segment(node.directory, first_seq=first_seq)
+    assert stats(node.directory).to_json()["missing"] == 0
+    (node.directory / f"{13:020d}.fhj").unlink()
+    found = stats(node.directory)
+    assert [str(gap) for gap in found.gaps] == ["n1: rows 13 to 24 are missing"]
+    assert (found.rows, found.to_json()["missing"]) == (24, 12)
 
 
 def test_an_empty_journal_has_no_time(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import asyncio
 import errno
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -285,3 +286,24 @@ def test_rows_are_told_with_their_numbers(tmp_path: Path, row: Callable[..., Row
         writer.append(row(number))
     writer.close()
     assert told == list(range(2, 50))
+
+
+def test_rows_that_are_dropped_before_they_are_written_do_not_fail_the_journal(
+    tmp_path: Path, row: Callable[..., Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with JournalWriter(tmp_path) as writer:
+        with monkeypatch.context() as patching:
+            patching.setattr(writer.gathering, "turn", writer.gathering.drop)
+            writer.append(row(1))
+            until = time.monotonic() + 10
+            while not writer.gathering.is_empty and time.monotonic() < until:
+                time.sleep(0.001)
+        assert writer.append(row(2)) == 1
+        assert writer.flush(10) == 1
+    assert writer.failed is None
+    assert [one["id"] for batch in reader.read(tmp_path) for one in batch.to_pylist()] == [2]
+
+
+def test_only_its_owner_may_look_into_a_new_journal(tmp_path: Path) -> None:
+    JournalWriter(tmp_path / "new" / "one").close()
+    assert (tmp_path / "new" / "one").stat().st_mode & 0o777 == 0o700
