@@ -4,6 +4,7 @@
 """
 
 import re
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -201,7 +202,17 @@ def vector_files() -> dict[str, AnyFile]:
 def vector_schema() -> dict[str, Any]:
     """What SCHEMA.json has to be."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "MFP vectors"}
-    return schema | msgspec.json.schema(AnyFile)
+    made: dict[str, Any] = dedented(msgspec.json.schema(AnyFile))
+    return schema | made
+
+
+def dedented(schema: Any) -> Any:
+    """Descriptions are docstrings: before Python 3.13 they keep the indentation of the source."""
+    if isinstance(schema, dict):
+        return {key: dedented(value) for key, value in schema.items()}
+    if isinstance(schema, list | tuple):
+        return [dedented(value) for value in schema]
+    return cleandoc(schema) if isinstance(schema, str) else schema
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ class Wire:
 
 
 async def upgrade(
-    listener: Listener, target: str = "/mfp", **headers: str
+    listener: Listener, target: str = "/mfp", method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], Wire]:
     """Ask for a WebSocket; the status, the headers and the wire."""
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
@@ -59,7 +59,7 @@ async def upgrade(
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
     } | {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
     writer.write("\r\n".join(lines).encode())
     status, *answer = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
     if "101" not in status:
@@ -97,6 +97,13 @@ async def test_a_peer_that_names_nothing_gets_no_hello(listener: Listener) -> No
 async def test_another_path_is_not_found(listener: Listener) -> None:
     """[MFP-9.1.1]"""
     assert (await upgrade(listener, "/other"))[0] == 404
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS"])
+async def test_only_a_get_is_an_upgrade(listener: Listener, method: str) -> None:
+    """[MFP-9.1.5]"""
+    status, headers, _ = await upgrade(listener, method=method)
+    assert (status, headers["allow"].split(", ")[0]) == (405, "get")
 
 
 async def test_a_query_string_is_refused(listener: Listener) -> None:

@@ -76,8 +76,15 @@ class HubSettings:
                 f"timeout {self.timeout:g} is not between least_timeout {self.least_timeout:g}"
                 f" and most_timeout {self.most_timeout:g}"
             )
-        if self.least_timeout < 0.001 or self.most_timeout > LONGEST:
-            raise ConfigError(f"timeouts go from 0.001 to {LONGEST:,} seconds")
+        if self.least_timeout < 0.001:
+            raise ConfigError(f"least_timeout must be at least 0.001, not {self.least_timeout!r}")
+        if self.most_timeout > LONGEST:
+            raise ConfigError(f"most_timeout must be at most {LONGEST}, not {self.most_timeout!r}")
+        if self.dead_after <= self.heartbeat:
+            raise ConfigError(
+                f"dead_after {self.dead_after:g} is not above heartbeat {self.heartbeat:g}: a service would"
+                " count as dead before it is asked"
+            )
 
     def bounded(self, timeout_ms: int) -> float:
         """A timeout that was asked for, in seconds, within the bounds."""

@@ -1,5 +1,7 @@
 """Requests that we asked (spec/mfp.md, 8.2): each is settled exactly once. Pure."""
 
+from collections.abc import Callable
+
 from framehub.codes import Service
 from framehub.errors import LimitExceeded
 from framehub.mfp.events import RequestFailed, ResponseReceived
@@ -15,26 +17,31 @@ _NOTHING = (0, 0.0)
 class Asked:
     """Our requests by id, until a response, a refusal, our cancellation or their deadline."""
 
+    __slots__ = ("_given_up", "_outbox", "_past", "_settings", "_unheard", "may_cancel", "waiting")
+
     def __init__(self, settings: Settings, outbox: Outbox, past: Remembered) -> None:
         self._settings = settings
         self._outbox = outbox
         self._past = past
         self.waiting: dict[int, tuple[int, float]] = {}
         """Exchange and deadline of each."""
+        self._unheard: dict[int, int] | None = None  # exchanges of those that we gave up without a word
         self._given_up = Remembered(settings.remembered)
+        self.may_cancel: Callable[[], bool] = _always
+        """Asked for each that is given up; false: the peer is not told."""
 
     def __len__(self) -> int:
-        return len(self.waiting)
+        return len(self.waiting) + len(self._unheard or ())
 
     def ask(
         self, payload: bytes, files: Files, deadline: float, need_ack: bool, checksum: bool
     ) -> tuple[int, int]:
         """Send a request; its id and exchange."""
-        if len(self.waiting) >= self._outbox.peer.requests:
+        if len(self) >= self._outbox.peer.requests:
             raise LimitExceeded(
                 "requests waiting for an answer",
                 allowed=self._outbox.peer.requests,
-                got=len(self.waiting) + 1,
+                got=len(self) + 1,
                 hint="max_requests",
             )
         outbox = self._outbox
@@ -45,6 +52,10 @@ class Asked:
         send(RequestFrame(id_, payload, files, need_ack, checksum), exchange)
         self.waiting[id_] = (exchange, deadline)
         return id_, exchange
+
+    def is_live(self, id_: int) -> bool:
+        """Whether the peer may be at work on it."""
+        return id_ in self.waiting or id_ in (self._unheard or ())
 
     def answered(self, frame: ResponseFrame) -> ResponseReceived | None:
         """The peer's answer; None if nothing waits for it."""
@@ -57,11 +68,10 @@ class Asked:
         return RequestFailed(id_, code, True, exchange) if exchange else None
 
     def cancel(self, id_: int) -> bool:
-        """Give one up and say so; false if it was settled before."""
-        exchange = self._settle(id_)
+        """Give one up, and say so if we may; false if it was settled before."""
+        exchange, _ = self.waiting.get(id_, _NOTHING)
         if exchange:
-            self._given_up.add(id_, exchange)
-            self._outbox.service(Service.ABORT, id_, exchange, own=True)
+            self._leave(id_, exchange, Service.ABORT)
         return exchange != 0
 
     def is_late(self, id_: int) -> bool:
@@ -69,13 +79,12 @@ class Asked:
         return self._given_up.pop(id_) != 0
 
     def due(self, now: float) -> list[RequestFailed]:
-        """Give up what is overdue and say so."""
+        """Give up what is overdue, and say so if we may."""
         events = []
         overdue = [(deadline, id_) for id_, (_, deadline) in self.waiting.items() if deadline <= now]
         for _, id_ in sorted(overdue):
-            exchange = self._settle(id_)
-            self._given_up.add(id_, exchange)
-            self._outbox.service(Service.TIMEOUT, id_, exchange, own=True)
+            exchange, _ = self.waiting[id_]
+            self._leave(id_, exchange, Service.TIMEOUT)
             events.append(RequestFailed(id_, Service.TIMEOUT, False, exchange))
         return events
 
@@ -87,10 +96,28 @@ class Asked:
     def clear(self) -> None:
         """Forget everything."""
         self.waiting.clear()
+        self._unheard = None
         self._given_up.clear()
+
+    def _leave(self, id_: int, exchange: int, code: Service) -> None:
+        """Give one up; if that may not be said, what comes of it is nobody's business."""
+        if not self.may_cancel():
+            del self.waiting[id_]
+            self._unheard = self._unheard or {}
+            self._unheard[id_] = exchange
+        else:
+            self._settle(id_)
+            self._given_up.add(id_, exchange)
+            self._outbox.service(code, id_, exchange, own=True)
 
     def _settle(self, id_: int) -> int:
         exchange, _ = self.waiting.pop(id_, _NOTHING)
+        if not exchange and self._unheard:
+            exchange = self._unheard.pop(id_, 0)
         if exchange:
             self._past.add(id_, exchange)
         return exchange
+
+
+def _always() -> bool:
+    return True

@@ -26,18 +26,24 @@ class Window:
         self._seconds = seconds
         self._times: deque[float] = deque()
 
+    def fits(self, now: float) -> bool:
+        """Count one more, unless it is one too many."""
+        times = self._times
+        if len(times) >= self._most:
+            if now < times[0] + self._seconds:
+                return False
+            times.popleft()
+        times.append(now)
+        return True
+
     def count(self, now: float, why: str = "") -> None:
         """One more.
 
         Raises:
             PeerMisbehaved: it is one too many.
         """
-        times = self._times
-        if len(times) >= self._most:
-            if now < times[0] + self._seconds:
-                raise PeerMisbehaved(self._what, most=self._most, seconds=self._seconds, why=why)
-            times.popleft()
-        times.append(now)
+        if not self.fits(now):
+            raise PeerMisbehaved(self._what, most=self._most, seconds=self._seconds, why=why)
 
 
 class Conduct:

@@ -3,7 +3,7 @@
 It holds the tables of both directions; ``framehub.mfp.connection`` is the half that listens to the peer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 
 from framehub.codes import Service
@@ -146,9 +146,13 @@ class Speaking:
             self.outbox.service(Service.ABORT, ref, self._theirs(ref))
 
     def cancel(self, id_: int) -> bool:
-        """Give up a request of ours that still waits, and say so; false if it was settled before."""
+        """Give up a request of ours that still waits, and say so if we may; false if it was settled."""
         self._awaited.acks.pop(id_, None)
         return self._asked.cancel(id_)
+
+    def ask_before_cancels(self, may_cancel: Callable[[], bool]) -> None:
+        """Have this asked for each request of ours that is given up; false: the peer is not told (8.2.3)."""
+        self._asked.may_cancel = may_cancel
 
     def ping(self, now: float) -> int:
         """Ask for a sign of life; the id under which the pong will be told."""
@@ -207,7 +211,7 @@ class Speaking:
     @property
     def pending(self) -> int:
         """How much is under way in both directions; 0 after ``close``."""
-        ours = len(self._asked) + len(self._awaited) + len(self._telling)
+        ours = len(self._asked.waiting) + len(self._awaited) + len(self._telling)
         return ours + len(self._answering) + len(self._announced) + len(self._streams)
 
     def _theirs(self, ref: int) -> int:
@@ -215,7 +219,7 @@ class Speaking:
         return max(self._past_theirs.get(ref), self._told.get(ref))
 
     def _is_live(self, id_: int) -> bool:
-        return id_ in self._asked.waiting or id_ in self._awaited or id_ in self._telling
+        return self._asked.is_live(id_) or id_ in self._awaited or id_ in self._telling
 
     def _waiting(self, id_: int, exchange: int, need_ack: bool) -> int:
         if need_ack:

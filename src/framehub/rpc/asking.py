@@ -4,9 +4,10 @@ from collections import Counter
 from math import inf
 from typing import Final, TypeAlias
 
+from framehub.ids import NO_ID
 from framehub.rpc import texts, words
 from framehub.rpc.groups import Group, Groups, is_grouped, is_head
-from framehub.rpc.jobs import DONE, NO_ID, Client, Conduct, Job, wids
+from framehub.rpc.jobs import DONE, Client, Conduct, Job, wids
 from framehub.rpc.keeping import Keeping, Sending
 from framehub.rpc.messages import MAX_ID, MAX_NAME, Parts, Way, fault, readable_id
 from framehub.rpc.placing import Placing

@@ -6,11 +6,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
+from framehub.ids import NO_ID
+
 if TYPE_CHECKING:
     from framehub.rpc.groups import Group
     from framehub.rpc.registry import Function, Worker
 
-NO_ID: Final = b"\0" * 16
 MAX_REPEATED: Final = 16 << 20
 """Bytes of answers and lists that one client is sent again in a second."""
 

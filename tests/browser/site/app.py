@@ -1,6 +1,8 @@
 """What the gateway of these tests does: answers pages, speaks to them, notes what they give up."""
 
 import asyncio
+import os
+import signal
 from hashlib import sha256
 
 import framehub
@@ -33,12 +35,16 @@ async def sleep(call: framehub.Call) -> None:
 
 @endpoints.on_stream("upload")
 async def upload(stream: framehub.InStream) -> None:
-    """Take all of a file, and tell its sum."""
+    """Take all of a file, and tell its sum; stand still where the page says, until somebody wakes us."""
     digest, size = sha256(), 0
+    halts: list[int] = list(stream.data["halts"]) if isinstance(stream.data, dict) else []
     try:
         async for chunk in stream:
             digest.update(chunk.data)
             size += len(chunk.data)
+            if halts and size >= halts[0]:
+                del halts[0]
+                os.kill(os.getpid(), signal.SIGSTOP)
     except framehub.StreamAborted:
         _given_up.append(f"stream {stream.data}")
         raise

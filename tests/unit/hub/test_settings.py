@@ -35,8 +35,16 @@ def test_the_default_timeout_is_within_the_bounds() -> None:
 def test_timeouts_fit_their_field_of_milliseconds() -> None:
     assert HubSettings(most_timeout=LONGEST).most_timeout == LONGEST
     assert HubSettings(least_timeout=0.001).least_timeout == 0.001
-    for settings in ({"most_timeout": LONGEST + 1}, {"least_timeout": 0.0009}):
-        with pytest.raises(ConfigError, match=r"timeouts go from 0\.001 to 4,294,967 seconds"):
+    with pytest.raises(ConfigError, match="most_timeout must be at most 4294967, not 4294968"):
+        HubSettings(most_timeout=LONGEST + 1)
+    with pytest.raises(ConfigError, match=r"least_timeout must be at least 0\.001, not 0\.0009"):
+        HubSettings(least_timeout=0.0009)
+
+
+def test_a_service_is_asked_before_it_counts_as_dead() -> None:
+    assert HubSettings(heartbeat=4.9).heartbeat == 4.9
+    for settings in ({"heartbeat": 5}, {"heartbeat": 10, "dead_after": 1}, {"dead_after": 1}):
+        with pytest.raises(ConfigError, match="is not above heartbeat"):
             HubSettings(**settings)
 
 

@@ -66,6 +66,26 @@ def test_giving_up_is_said_with_the_own_bit() -> None:
     assert desk.asked.next_deadline is None
 
 
+def test_what_may_not_be_said_waits_on_and_its_answer_is_nobodys_fault() -> None:
+    """[MFP-8.2.3]"""
+    desk = Desk()
+    said, cancelled, late = desk.ask(), desk.ask(), desk.ask()
+    desk.sent()
+    left = [True]
+    desk.asked.may_cancel = lambda: bool(left and left.pop())
+    assert desk.asked.cancel(said)
+    assert desk.asked.cancel(cancelled)
+    assert desk.asked.due(10.0) == [RequestFailed(late, Service.TIMEOUT, False, 3)]
+    assert desk.sent() == [ServiceFrame(id=4, code=Service.ABORT, ref=said, own=True)]
+    assert (len(desk.asked), len(desk.asked.waiting), desk.asked.due(1e8)) == (2, 0, [])
+    assert desk.asked.next_deadline is None
+    assert desk.asked.cancel(cancelled) is False
+    for id_, exchange in ((cancelled, 2), (late, 3)):
+        answer = ResponseFrame(id=9, ref=id_)
+        assert desk.asked.answered(answer) == ResponseReceived(id_, answer, exchange)
+    assert len(desk.asked) == 0
+
+
 def test_the_next_deadline_is_the_earliest() -> None:
     desk = Desk()
     desk.ask(7.0)

@@ -30,6 +30,12 @@ def test_a_window_slides() -> None:
         window.count(29.9)
 
 
+def test_what_would_be_one_too_many_does_not_count() -> None:
+    window = Window("things", 2, 10.0)
+    assert [window.fits(now) for now in (0.0, 1.0, 2.0, 9.9)] == [True, True, False, False]
+    assert [window.fits(now) for now in (10.0, 10.5, 11.0, 11.0)] == [True, False, True, False]
+
+
 def test_a_window_remembers_no_more_than_it_allows() -> None:
     window = Window("things", 3, 1.0)
     for now in range(100):

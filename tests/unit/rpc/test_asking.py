@@ -2,9 +2,10 @@
 
 import pytest
 
+from framehub.ids import NO_ID
 from framehub.rpc import jobs, texts
 from framehub.rpc.asking import SILENCED
-from framehub.rpc.jobs import MAX_REPEATED, NO_ID
+from framehub.rpc.jobs import MAX_REPEATED
 from framehub.rpc.proxy import Job
 from tests.unit.rpc.board import Board, F, wid
 

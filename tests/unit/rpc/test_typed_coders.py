@@ -34,7 +34,7 @@ def test_json_is_json(value: Any) -> None:
         (b"\xef\xbb\xbf1", "invalid character"),
         (b'{"a":1,"a":2}', "duplicate key"),
         (b"[" * 65 + b"]" * 65, "nested deeper than 64"),
-        (b"[" * 5000 + b"]" * 5000, "recursion"),
+        (b"[" * 100_000 + b"]" * 100_000, "recursion"),
         (b"1 2", "trailing"),
         (b"9" * 5000, "out of range"),
     ],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PeerMisbehaved } from "../errors.ts";
-import { atMost, conductOf } from "./conduct.ts";
+import { atMost, conductOf, window } from "./conduct.ts";
 import { settingsOf } from "./settings.ts";
 
 test("as many as allowed in any span, one more is too many", () => {
@@ -27,4 +27,10 @@ test("each kind has its own setting", () => {
   assert.throws(() => conduct.strays(0), PeerMisbehaved);
   conduct.strikes(0);
   conduct.cancels(0);
+});
+
+test("what would be too much does not count", () => {
+  const fits = window(2, 10);
+  assert.deepEqual([fits(0), fits(1), fits(2), fits(9.9)], [true, true, false, false]);
+  assert.deepEqual([fits(10), fits(10.5), fits(11), fits(11)], [true, false, true, false]);
 });

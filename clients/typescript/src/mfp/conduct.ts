@@ -11,15 +11,20 @@ import type { Settings } from "./settings.ts";
 /** Counts one more, and says why; throws `PeerMisbehaved` if it is one too many. */
 export type Window = (now: number, why?: string) => void;
 
+/** Counts one more of something, unless that would be more than `most` in some `seconds`: false. */
+export function window(most: number, seconds: number): (now: number) => boolean {
+  const times: number[] = [];
+  return (now) => {
+    while (times[0]! + seconds <= now) times.shift();
+    return times.length < most && times.push(now) > 0;
+  };
+}
+
 /** At most `most` of something in any `seconds`. */
 export function atMost(what: string, most: number, seconds: number): Window {
-  const times: number[] = [];
+  const fits = window(most, seconds);
   return (now, why = "") => {
-    if (times.length >= most) {
-      if (now < times[0]! + seconds) throw new PeerMisbehaved(what, most, seconds, why);
-      times.shift();
-    }
-    times.push(now);
+    if (!fits(now)) throw new PeerMisbehaved(what, most, seconds, why);
   };
 }
 

@@ -158,9 +158,9 @@ export class Connection extends Verdicts {
     const events: Event[] = [];
     const code = Service.TIMEOUT;
     const { ours, theirs, liveness } = this;
-    for (const [id, { exchange }] of overdue(ours, now)) {
-      this.endOurs(id, code);
-      events.push({ type: EventType.REQUEST_FAILED, id, code, byPeer: false, exchange });
+    for (const [id, one] of overdue(ours, now)) {
+      this.leave(id, one, code);
+      events.push({ type: EventType.REQUEST_FAILED, id, code, byPeer: false, exchange: one.exchange });
     }
     for (const [ref, one] of overdue(theirs, now)) {
       const { exchange } = one;

@@ -35,19 +35,19 @@ export function encode(frame: Frame, checksums: Checksums = BY_FLAG): Bytes {
 
   let size = 1 + (sealed ? sizeOf(checksums) : 0);
   const given = parts.filter((part) => part !== undefined);
-  for (const part of given) size += typeof part === "number" ? 4 : part.length;
+  for (const part of given) size += part instanceof Uint8Array ? part.length : 4;
   const bytes = new Uint8Array(size);
   const view = new DataView(bytes.buffer);
   let at = 1;
   bytes[0] = head;
   for (const part of given) {
-    if (typeof part === "number") {
-      if (part >>> 0 !== part) throw new LocalProtocolError(`${part} does not fit in 32 bits`);
-      view.setUint32(at, part);
-      at += 4;
-    } else {
+    if (part instanceof Uint8Array) {
       bytes.set(part, at);
       at += part.length;
+    } else {
+      if (part >>> 0 !== part) throw new LocalProtocolError(`${part} is no number of 32 bits`);
+      view.setUint32(at, part);
+      at += 4;
     }
   }
   if (sealed) bytes.set(sumOf(bytes.subarray(0, at), checksums), at);

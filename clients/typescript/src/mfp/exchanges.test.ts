@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConnectionClosed } from "../errors.ts";
-import { Connection } from "./connection.ts";
 import { count, Kind } from "./exchanges.ts";
 import { NO_BYTES } from "./frames.ts";
 import { fromHex } from "./plain.ts";
 import { settingsOf } from "./settings.ts";
+import { Watched } from "../testing/watched.ts";
 
-const made = (firstId = 1) => new Connection(settingsOf({ keepalive: Infinity }), firstId);
+const made = (firstId = 1) => new Watched(settingsOf({ keepalive: Infinity }), firstId);
 
 test("ids pass over frames whose acknowledgement is waited for", () => {
   const connection = made(2 ** 32 - 1);

@@ -29,6 +29,7 @@ export interface UnderWay {
 
 /** One of ours: of an announced message the keys that are missing, and what the peer holds of it. */
 export interface Ours extends UnderWay {
+  deadline: number;
   readonly missing: Set<number>;
   bytes: number;
 }
@@ -40,6 +41,8 @@ export class Exchanges {
   patience: number;
   /** What waits to be sent; the owner drains it. */
   readonly outbox: Outbox;
+  /** Asked for each request of ours that is given up; false: it is not told. */
+  mayCancel = (): boolean => true;
   protected readonly liveness: Liveness;
   // What we sent, by our ids.
   protected readonly ours = new Map<number, Ours>();
@@ -61,12 +64,12 @@ export class Exchanges {
   /** Transfers that we aborted: what of them is still on its way is no fault. */
   protected readonly dropped: Remembered;
 
-  constructor(settings: Settings, firstId = 1) {
+  constructor(settings: Settings) {
     const isLive = (id: number) => this.ours.has(id) || this.acks.has(id) || this.pings.has(id);
     const remembered = () => new Remembered(settings.remembered);
     this.settings = settings;
     this.patience = settings.requestTimeout;
-    this.outbox = new Outbox(settings, isLive, firstId);
+    this.outbox = new Outbox(settings, isLive);
     this.pastOurs = remembered();
     this.told = remembered();
     this.givenUp = remembered();
@@ -87,11 +90,6 @@ export class Exchanges {
     for (const table of Object.values(this) as { clear?(): void }[]) table.clear?.();
   }
 
-  /** How much is under way in both directions; 0 after `close`. */
-  get pending(): number {
-    return this.ours.size + this.acks.size + this.pings.size + this.theirs.size;
-  }
-
   /** Send a ping; its id and exchange. */
   protected pinged(): [id: number, exchange: number] {
     return [this.outbox.service(Service.PING, undefined, true), ++this.outbox.exchanges];
@@ -109,6 +107,16 @@ export class Exchanges {
       this.outbox.service(code, id, true);
     }
     return over;
+  }
+
+  /**
+   * Give up a request of ours, and say so.
+   *
+   * If that may not be said, it waits on for the peer's sake alone: what comes of it is nobody's business.
+   */
+  protected leave(id: number, request: Ours, code: Service): void {
+    if (this.mayCancel()) this.endOurs(id, code);
+    else request.deadline = Infinity;
   }
 
   /** One of theirs is over. */

@@ -11,6 +11,9 @@ import { BY_FLAG, type Checksums } from "./checksum.ts";
 export const HELLO = "framehub.hello";
 export const RESERVED = "framehub.";
 
+/** With this reason, and 1008, a listener shows out whose token is no longer good. */
+export const REVOKED = "token revoked";
+
 /** What `connect` takes; undefined is none. */
 export type Checksum = Checksums["algorithm"] | `${Checksums["algorithm"]}.always`;
 

@@ -7,7 +7,7 @@ import { toHex } from "./plain.ts";
 import { type Settings, settingsOf } from "./settings.ts";
 
 function outbox(settings: Partial<Settings> = {}): Outbox {
-  return new Outbox(settingsOf(settings), () => false, 1);
+  return new Outbox(settingsOf(settings), () => false);
 }
 
 test("frames are drained in order, once", () => {

@@ -17,7 +17,7 @@ export class Outbox {
   ended = false;
   /** What the peer takes, as far as we know. */
   accepts: Limits;
-  readonly ids: Ids;
+  ids = new Ids();
   /** Frames other than acks, aborts and the like. */
   said = 0;
   /** Conversations so far, whoever began them: each has its number. */
@@ -26,12 +26,11 @@ export class Outbox {
   #checksums: Settings["checksums"];
   readonly #isLive: (id: number) => boolean;
 
-  constructor(settings: Settings, isLive: (id: number) => boolean, firstId: number) {
+  constructor(settings: Settings, isLive: (id: number) => boolean) {
     this.accepts = settings;
     this.#checksums = settings.checksums;
     if (settings.verifyAlways) this.seal();
     this.#isLive = isLive;
-    this.ids = new Ids(firstId);
   }
 
   /** Send no frame without a checksum any more, service frames included, unless checksums are off. */

@@ -2,14 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Service } from "../codes.ts";
 import { LimitExceeded, LocalProtocolError } from "../errors.ts";
-import { Connection } from "./connection.ts";
+import { EventType } from "./events.ts";
 import { NO_BYTES } from "./frames.ts";
 import { fromHex } from "./plain.ts";
 import { type Settings, settingsOf } from "./settings.ts";
+import { Watched } from "../testing/watched.ts";
 
 const quiet = { keepalive: Infinity } as const;
-const made = (settings: Partial<Settings> = {}) => new Connection(settingsOf({ ...quiet, ...settings }));
+const made = (settings: Partial<Settings> = {}) => new Watched(settingsOf({ ...quiet, ...settings }));
 const told = (limits: Record<string, unknown>, requestTimeout = Infinity) => {
   return { limits, requestTimeout, link: "" };
 };
@@ -70,4 +72,36 @@ test("announced bytes count while they wait, and are let go with their message",
   connection.receive(fromHex("2b 00000005 00000001"), 0);
   connection.receive(announce(6), 0);
   assert.equal(connection.outbox.drain().length, 0);
+});
+
+test("a request that may not be said to be given up waits on, and its answer is nobody's fault", () => {
+  const connection = made({ requestTimeout: 5 });
+  let left = 1;
+  connection.mayCancel = () => left-- > 0;
+  const [said, cancelled, late] = [0, 1, 2].map((at) => connection.request(NO_BYTES, [], at));
+  connection.outbox.drain();
+  assert.equal(connection.cancel(said!), true);
+  assert.equal(connection.outbox.drain().length, 1);
+  assert.equal(connection.cancel(cancelled!), true);
+  assert.deepEqual(connection.tick(7), [
+    { type: EventType.REQUEST_FAILED, id: late, code: Service.TIMEOUT, byPeer: false, exchange: 3 },
+  ]);
+  assert.deepEqual(connection.outbox.drain(), []);
+  assert.equal(connection.pending, 2);
+  assert.deepEqual([connection.nextDeadline, connection.tick(1000)], [Infinity, []]);
+  for (const id of [cancelled, late]) {
+    const answer = connection.receive(fromHex(`a0 0000000${id} 0000000${id}`), 1000);
+    assert.equal((answer as { ref: number }).ref, id);
+  }
+  assert.deepEqual([connection.pending, connection.outbox.drain()], [0, []]);
+});
+
+test("a stream is given up aloud: the peer holds something for it", () => {
+  const connection = made();
+  connection.mayCancel = () => false;
+  const stream = connection.message(NO_BYTES, [], { streaming: true });
+  connection.outbox.drain();
+  assert.equal(connection.giveUp(stream), true);
+  assert.equal(connection.giveUp(stream), false);
+  assert.equal(connection.outbox.drain().length, 1);
 });

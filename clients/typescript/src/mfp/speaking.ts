@@ -91,9 +91,12 @@ export class Speaking extends Exchanges {
     return kind !== Kind.REQUEST && !!this.endOurs(ref, Service.ABORT);
   }
 
-  /** Give up a request of ours that still waits, and say so; false if it was settled before. */
+  /** Give up a request of ours that still waits, and say so if we may; false if it was settled before. */
   cancel(id: number): boolean {
-    return this.ours.get(id)?.kind === Kind.REQUEST && !!this.endOurs(id, Service.ABORT);
+    const request = this.ours.get(id);
+    if (request?.kind !== Kind.REQUEST) return false;
+    this.leave(id, request, Service.ABORT);
+    return true;
   }
 
   /** Want no more of a stream of the peer's; false if it was over. */

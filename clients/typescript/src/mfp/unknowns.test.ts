@@ -5,7 +5,7 @@ import { settingsOf } from "./settings.ts";
 import { Unknowns } from "./unknowns.ts";
 
 function made(): [Unknowns, Outbox] {
-  const outbox = new Outbox(settingsOf({}), () => false, 1);
+  const outbox = new Outbox(settingsOf({}), () => false);
   return [new Unknowns(outbox), outbox];
 }
 

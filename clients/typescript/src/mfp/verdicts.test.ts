@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PeerMisbehaved } from "../errors.ts";
-import { Connection } from "./connection.ts";
 import { NO_BYTES } from "./frames.ts";
 import { EventType } from "./events.ts";
 import { fromHex } from "./plain.ts";
 import { type Settings, settingsOf } from "./settings.ts";
+import { Watched } from "../testing/watched.ts";
 
 const made = (settings: Partial<Settings> = {}) =>
-  new Connection(settingsOf({ keepalive: Infinity, ...settings }));
+  new Watched(settingsOf({ keepalive: Infinity, ...settings }));
 
 test("an acknowledgement that nobody waits for any more is no event and no fault", () => {
   const connection = made({ maxStrays: 1 });

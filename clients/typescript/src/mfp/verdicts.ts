@@ -10,9 +10,6 @@ export type Outcome = Event | undefined;
 
 /** Takes acks, pings, timeouts, aborts and unknowns. */
 export class Verdicts extends Speaking {
-  /** Service frames about nothing we know: lawful one by one, suspicious in crowds. */
-  ignored = 0;
-
   protected onService(frame: ServiceFrame, now: number): Outcome {
     const { code, ref, own } = frame;
     if (code === Service.PING) {
@@ -22,7 +19,7 @@ export class Verdicts extends Speaking {
       return undefined;
     }
     if (own) {
-      if (code === Service.ACK || code === Service.UNKNOWN) return this.#ignore(frame, now);
+      if (code === Service.ACK || code === Service.UNKNOWN) return this.ignore(frame, now);
       const over = this.endTheirs(ref);
       if (over) {
         this.conduct.cancels(now);
@@ -35,7 +32,7 @@ export class Verdicts extends Speaking {
       // Nothing of theirs has this id: taken as ours, since a known peer sets the own bit here (8.5).
     }
     const verdict = code === Service.ACK ? this.#acked(ref, now) : this.#refused(ref, code);
-    if (!verdict && !this.pastOurs.get(ref)) this.#ignore(frame, now);
+    if (!verdict && !this.pastOurs.get(ref)) this.ignore(frame, now);
     return verdict;
   }
 
@@ -66,9 +63,8 @@ export class Verdicts extends Speaking {
     return { type: EventType.MESSAGE_REFUSED, id, exchange };
   }
 
-  /** A service frame about nothing that we remember; what we sent long ago may still be spoken of. */
-  #ignore(frame: ServiceFrame, now: number): undefined {
-    this.ignored++;
+  /** A service frame about nothing that we remember, lawful one by one, suspicious in crowds; what we sent long ago may still be spoken of. */
+  protected ignore(frame: ServiceFrame, now: number): undefined {
     if (frame.own || !this.outbox.ids.hasGiven(frame.ref)) {
       this.conduct.strays(now, "a service frame of nothing");
     }

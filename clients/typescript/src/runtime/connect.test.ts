@@ -36,3 +36,9 @@ test("what cannot be asked for is refused before anything is opened", async () =
   }
   assert.equal(offered.length, 0);
 });
+
+test("null is no token", async () => {
+  const { WebSocket, offered } = new MemoryListener();
+  await (await connect(URL, { WebSocket, token: null })).close();
+  assert.deepEqual(offered, [["mfp"]]);
+});

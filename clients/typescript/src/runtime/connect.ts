@@ -2,7 +2,7 @@
 
 import { CloseCode } from "../codes.ts";
 import { ConfigError } from "../errors.ts";
-import { type Checksum, subprotocol } from "../mfp/negotiation.ts";
+import { type Checksum, REVOKED, subprotocol } from "../mfp/negotiation.ts";
 import { type Settings, settingsOf } from "../mfp/settings.ts";
 import { type Backoff, backoffOf } from "./backoff.ts";
 import { dial, type Token } from "./dial.ts";
@@ -13,7 +13,7 @@ import type { Again } from "./reconnect.ts";
 
 export interface ConnectOptions {
   /** Who we are; a function is called for each connection. It travels as a sub-protocol. */
-  readonly token?: Token;
+  readonly token?: Token | null;
   /** Our frames carry this checksum; with `.always` every frame both ways must. Default: none. */
   readonly checksum?: Checksum;
   /** What answers the other side; default: none, `peer.on` adds to it. */
@@ -43,10 +43,12 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const settings = settingsOf({ requestTimeout, ...limits, checksums });
   // A page is not told that its token is wrong (401). So that it does not ask on and on with one that was
   // revoked, until nobody from its address is let in, it takes its time, and a revocation as the end.
-  const patience = token === undefined ? {} : { factor: 3, most: 60 };
+  const patience = token == null ? {} : { factor: 3, most: 60 };
   const backoff = backoffOf({ ...patience, ...(typeof reconnect === "object" && reconnect) });
-  const again: Again = ({ code }) =>
-    reconnect === false || (typeof token === "string" && code === CloseCode.POLICY) ? undefined : backoff;
+  const again: Again = ({ code, reason }) => {
+    const isRevoked = typeof token === "string" && code === CloseCode.POLICY && reason === REVOKED;
+    return reconnect === false || isRevoked ? undefined : backoff;
+  };
   const peer = new Peer(endpoints, settings);
   const terms = { settings, sealed: checksum !== undefined, endpoints, peer };
   const there = { url, subprotocol: name, token, WebSocket, terms };

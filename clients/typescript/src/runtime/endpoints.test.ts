@@ -23,10 +23,12 @@ test("messages and streams to one name are two things", () => {
   assert(endpoints.findStream("a"));
 });
 
-test("a name is taken once, is not empty, and not the library's", () => {
+test("a name is taken once, by a function; it is not empty, and not the library's", () => {
   const endpoints = new Endpoints();
   endpoints.on("a", () => 1);
   for (const name of ["a", "", "framehub.hello"]) {
     assert.throws(() => endpoints.on(name, () => 1), ConfigError);
   }
+  assert.throws(() => endpoints.on("b", undefined as never), ConfigError);
+  assert.throws(() => endpoints.onStream("b", {} as never), ConfigError);
 });

@@ -61,7 +61,7 @@ export class Endpoints {
 
 function register<H>(table: Map<string, H>, endpoint: string, handler: H): () => void {
   const named = `endpoint ${JSON.stringify(endpoint)}`;
-  if (!endpoint) throw new ConfigError("an endpoint has a name");
+  if (!endpoint || typeof handler !== "function") throw new ConfigError("an endpoint has a name and a function");
   if (endpoint.startsWith(RESERVED)) {
     throw new ConfigError(`${named} is reserved`);
   }

@@ -89,11 +89,47 @@ test("many acknowledgements under way are lawful, and no leak", async () => {
   assert.deepEqual(warnings, []);
 });
 
-test("a stream takes bytes only", async () => {
+test("a stream takes bytes only; what else is written ends it for the reader too", async () => {
   const { client, listener } = await pair();
-  listener.endpoints.onStream("up", (stream) => stream.read().catch(() => {}));
+  const ended = new Promise<unknown>((resolve) => {
+    listener.endpoints.onStream("up", (stream) => stream.read().catch(resolve));
+  });
   const writer = client.stream({ endpoint: "up" }).getWriter();
   writer.closed.catch(() => {});
+  await writer.write(bytes(10));
   await assert.rejects(writer.write("text" as unknown as Uint8Array), LocalProtocolError);
+  assert((await ended) instanceof StreamAborted);
+  await client.close();
+});
+
+test("a progress callback that fails is told to its owner, and the upload goes on", async () => {
+  const { client, listener } = await pair();
+  listener.endpoints.onStream("up", async (stream) => void (await stream.read()));
+  const told: [unknown, string][] = [];
+  client.onerror = (error, where) => told.push([error, where]);
+  const mine = new Error("mine");
+  const file = new Blob([bytes(1000)]);
+  const sync = () => {
+    throw mine;
+  };
+  await client.upload({ endpoint: "up", file, onprogress: sync });
+  await client.upload({ endpoint: "up", file, onprogress: () => Promise.reject(mine) });
+  await eventually(() => told.length === 2);
+  assert.deepEqual(told, [[mine, "up"], [mine, "up"]]);
+  await client.close();
+});
+
+test("nothing is told of a stream that was given up", async () => {
+  const { client, socket, listener } = await pair();
+  listener.endpoints.onStream("up", (stream) => stream.read().catch(() => {}));
+  socket.stalled = true;
+  const told: Progress[] = [];
+  const writer = client.stream({ endpoint: "up", onprogress: (so) => told.push(so) }).getWriter();
+  writer.closed.catch(() => {});
+  await writer.write(bytes(300 * 1024));
+  await writer.abort("enough");
+  socket.stalled = false;
+  await client.ping();
+  assert.deepEqual(told, []);
   await client.close();
 });

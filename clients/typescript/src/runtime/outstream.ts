@@ -3,7 +3,7 @@
 import { LocalProtocolError } from "../errors.ts";
 import { type Bytes, NO_BYTES } from "../mfp/frames.ts";
 import type { ChunkOptions } from "../mfp/speaking.ts";
-import { whenAborted } from "./signals.ts";
+import { attempt, whenAborted } from "./signals.ts";
 import type { Wire } from "./wire.ts";
 
 /** The peer is asked to say what it has after so many bytes. */
@@ -27,6 +27,8 @@ export interface Flow {
   readonly key?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onprogress?: ((progress: Progress) => void) | undefined;
+  /** Told when `onprogress` fails. */
+  report(error: unknown): void;
 }
 
 /** One stream on the wire: opens, chunk by chunk, ends or gives up; how far it is stands in `progress`. */
@@ -48,54 +50,65 @@ function sinkOf(flow: Flow, progress: { sent: number; received: number }): Under
     wire.say((connection) => connection.chunk(ref, data, options), signal);
   const told = (received: number): void => {
     progress.received = received;
-    flow.onprogress?.({ ...progress });
+    if (!signal.aborted) attempt(() => flow.onprogress?.({ ...progress }), flow.report);
+  };
+  /** What fails gives the stream up, on the wire too. */
+  const orAbort = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      abort(error);
+      throw error;
+    }
   };
 
   return {
-    async start(controller) {
+    start: (controller) => {
       const over = (error: unknown): void => {
         controller.error(error);
         abort(error);
       };
       leave = whenAborted(flow.signal, over);
-      whenAborted(controller.signal, abort);
-      wire = await flow.wire(signal);
-      await wire.say((connection) => {
-        ref = connection.message(flow.payload, [], { streaming: true });
-        wire.outflow.set(ref, over);
-      }, signal);
-      whenAborted(signal, () => {
-        wire.outflow.delete(ref);
-        wire.now((connection) => connection.giveUp(ref));
+      whenAborted(controller.signal, abort); // at once, which `abort` of a sink is not
+      return orAbort(async () => {
+        wire = await flow.wire(signal);
+        await wire.say((connection) => {
+          ref = connection.message(flow.payload, [], { streaming: true });
+          wire.outflow.set(ref, over);
+        }, signal);
+        whenAborted(signal, () => {
+          wire.outflow.delete(ref);
+          wire.now((connection) => connection.giveUp(ref));
+        });
       });
     },
 
-    async write(chunk) {
-      if (!ArrayBuffer.isView(chunk)) throw new LocalProtocolError("a stream takes Uint8Array");
-      const bytes = new Uint8Array(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
-      const size = wire.chunkBytes;
-      for (let at = 0; at < bytes.length; at += size) {
-        const piece = bytes.subarray(at, at + size);
-        const sent = progress.sent + piece.length;
-        const needAck = sent - asked >= TOLD_BYTES;
-        const id = await send(piece, { key: flow.key ?? nextKey++, needAck });
-        progress.sent = sent;
-        if (needAck) {
-          asked = sent;
-          wire.outcome(id, undefined, ref).then(() => told(sent), () => {});
+    write: (chunk) =>
+      orAbort(async () => {
+        if (!ArrayBuffer.isView(chunk)) throw new LocalProtocolError("a stream takes Uint8Array");
+        const bytes = new Uint8Array(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
+        const size = wire.chunkBytes;
+        for (let at = 0; at < bytes.length; at += size) {
+          const piece = bytes.subarray(at, at + size);
+          const sent = progress.sent + piece.length;
+          const needAck = sent - asked >= TOLD_BYTES;
+          const id = await send(piece, { key: flow.key ?? nextKey++, needAck });
+          progress.sent = sent;
+          if (needAck) {
+            asked = sent;
+            wire.outcome(id, undefined, ref).then(() => told(sent), () => {});
+          }
         }
-      }
-    },
+      }),
 
-    async close() {
-      const id = await send(NO_BYTES, { final: true, needAck: true });
-      await wire.outcome(id, signal, ref);
-      wire.outflow.delete(ref);
-      leave();
-      told(progress.sent);
-    },
-
-    abort,
+    close: () =>
+      orAbort(async () => {
+        const id = await send(NO_BYTES, { final: true, needAck: true });
+        await wire.outcome(id, signal, ref);
+        wire.outflow.delete(ref);
+        leave();
+        told(progress.sent);
+      }),
   };
 }
 

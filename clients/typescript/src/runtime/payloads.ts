@@ -1,6 +1,6 @@
 /** What payloads say: envelopes with their files, packed to be sent and opened when they came. */
 
-import type { BadEnvelope } from "../errors.ts";
+import { type BadEnvelope, LocalProtocolError } from "../errors.ts";
 import { decode, encode, type Envelope } from "../mfp/envelope.ts";
 import type { BodyFrame, Bytes, Files, MessageFrame } from "../mfp/frames.ts";
 
@@ -18,7 +18,8 @@ export interface ReceivedFile {
   readonly type: string;
 }
 
-export type FilesToSend = ReadonlyMap<number, FileToSend>;
+/** By key; a `Blob` or `File` may stand for itself. */
+export type FilesToSend = ReadonlyMap<number, FileToSend | Blob>;
 export type ReceivedFiles = ReadonlyMap<number, ReceivedFile>;
 
 /** What an envelope to be sent is made of. */
@@ -41,32 +42,29 @@ export interface Packed {
   readonly sizes: readonly number[];
 }
 
-/** An envelope to be sent. */
+/** An envelope to be sent. Throws `LocalProtocolError`: files that are none. */
 export function pack({ endpoint, data, error, files = new Map() }: ToSend): Packed {
-  const entries = [...files];
-  const filemap = entries.map(([key, file]) => [key, ...labels(file)] as const);
-  const blobs = entries.map(([key, { bin }]) => [key, new Blob([bin as BlobPart])] as const);
+  if (!(files instanceof Map)) throw new LocalProtocolError("files: want a Map");
+  const entries = [...files].map(([key, file]) => [key, ...contentOf(file, key)] as const);
+  const filemap = entries.map(([key, , name, type]) => [key, name, type] as const);
   return {
     payload: encode({ endpoint, data, error, ...(files.size && { filemap }) }),
-    files: blobs,
-    sizes: blobs.map(([, blob]) => blob.size),
+    files: entries.map(([key, blob]) => [key, blob]),
+    sizes: entries.map(([, blob]) => blob.size),
   };
 }
 
-/** Read the files. */
-export function load({ files }: Packed): Promise<Files> {
-  return Promise.all(files.map(async ([key, blob]) => [key, await read(blob)] as const));
+/** What a file is made of: its bytes, name and type. Throws `LocalProtocolError` for what has no bytes. */
+export function contentOf(file: unknown, key = 0): [blob: Blob, name: string, type: string] {
+  const { bin = file, name, type } = Object(file) as FileToSend;
+  const own = Object(bin) as File & ArrayBuffer;
+  if (!((own.byteLength ?? own.size) >= 0)) throw new LocalProtocolError(`file ${key}: want bytes or a Blob`);
+  return [new Blob([own]), name ?? own.name ?? "", type ?? own.type ?? ""];
 }
 
 /** The bytes of one file. */
 export async function read(blob: Blob): Promise<Bytes> {
   return new Uint8Array(await blob.arrayBuffer());
-}
-
-/** Name and type of a file to send. */
-export function labels({ bin, name, type }: FileToSend): [name: string, type: string] {
-  const own = bin as Partial<File>;
-  return [name ?? own.name ?? "", type ?? own.type ?? ""];
 }
 
 /** Look into the payload of a frame: what it says, or why it is no envelope. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  ConnectionClosed, EndpointError, LimitExceeded, LocalProtocolError, RequestAborted, RequestTimeout,
+  ConfigError, ConnectionClosed, EndpointError, LimitExceeded, LocalProtocolError, RequestAborted, RequestTimeout,
 } from "../errors.ts";
 import { eventually } from "../testing/eventually.ts";
 import { pair } from "../testing/sockets.ts";
@@ -219,4 +219,56 @@ test("closing fails everything at once, on both ends", async () => {
   await assert.rejects(client.ping(), ConnectionClosed);
   assert.equal(((await client.closed) as ConnectionClosed).reason, "bye");
   await server.closed;
+});
+
+test("what cannot be asked for is told, and nothing is sent", async () => {
+  const { client, socket } = await pair();
+  const before = socket.other!.bufferedAmount;
+  for (const timeout of ["5", NaN, null, {}] as unknown as number[]) {
+    await assert.rejects(client.send({ endpoint: "a", timeout }), ConfigError);
+    await assert.rejects(client.ping({ timeout }), ConfigError);
+    if (timeout === null) continue; // none of its own
+    await assert.rejects(client.request({ endpoint: "a", timeout }), /timeout cannot be/);
+  }
+  const file = "path/to/file" as unknown as Blob;
+  const files = new Map([[0, file]]);
+  await assert.rejects(client.upload({ endpoint: "a", file }), LocalProtocolError);
+  await assert.rejects(client.announce({ endpoint: "a", files }), LocalProtocolError);
+  await assert.rejects(client.request({ endpoint: "a", files }), LocalProtocolError);
+  assert.equal(socket.other!.bufferedAmount, before);
+  await client.close();
+});
+
+test("a request that was just sent is taken back as well", async () => {
+  const { client, listener, socket } = await pair();
+  const told = new Promise<void>((resolve) => {
+    listener.endpoints.on("slow", (_data, _files, { signal }: Call) => {
+      signal.addEventListener("abort", () => resolve());
+      return never();
+    });
+  });
+  const control = new AbortController();
+  const line = socket.other!;
+  const send = line.send.bind(line);
+  line.send = (data) => {
+    send(data);
+    queueMicrotask(() => control.abort("enough"));
+  };
+  const asked = client.request({ endpoint: "slow", signal: control.signal });
+  await assert.rejects(asked, (reason) => reason === "enough");
+  await told;
+  await client.close();
+});
+
+test("a file that takes long to read is not waited for beyond the time", async () => {
+  const { client, listener } = await pair();
+  listener.endpoints.on("a", () => 1);
+  const slow = new Blob(["x"]);
+  slow.arrayBuffer = never;
+  const { arrayBuffer } = Blob.prototype;
+  Blob.prototype.arrayBuffer = never;
+  const asked = client.request({ endpoint: "a", files: new Map([[0, slow]]), timeout: 0.02 });
+  await assert.rejects(asked, RequestTimeout);
+  Blob.prototype.arrayBuffer = arrayBuffer;
+  await client.close();
 });

@@ -1,12 +1,12 @@
 /** `Peer`: the other end of a connection, to ask and to be asked by. */
 
-import { RequestAborted, RequestTimeout } from "../errors.ts";
+import { ConfigError, RequestAborted, RequestTimeout } from "../errors.ts";
 import type { Connection } from "../mfp/connection.ts";
 import { encode, type Envelope } from "../mfp/envelope.ts";
 import type { Settings } from "../mfp/settings.ts";
 import type { Endpoints, Handler, Reply, StreamHandler } from "./endpoints.ts";
 import { OutStream, type Progress } from "./outstream.ts";
-import { type FilesToSend, labels, pack, read, type ReceivedFiles } from "./payloads.ts";
+import { contentOf, type FilesToSend, pack, read, type ReceivedFiles } from "./payloads.ts";
 import { Reconnecting } from "./reconnect.ts";
 import { limited, now } from "./signals.ts";
 
@@ -82,17 +82,19 @@ export class Peer extends Reconnecting {
     const seconds = timeout ?? this.#settings.requestTimeout;
     try {
       // Once it is sent, the machine minds the time.
-      const [wire, id] = await this.#within(seconds, signal, async (limit) => {
+      const [answer] = await this.#within(seconds, signal, async (limit) => {
         const wire = await this.present(limit);
         const files = await wire.load(packed);
         const until = began + (timeout ?? Math.min(seconds, wire.patience));
-        const id = await wire.say((connection) => {
+        return wire.say((connection) => {
           wire.mind(until);
-          return connection.request(packed.payload, files, now(), until - now());
+          const id = connection.request(packed.payload, files, now(), until - now());
+          const answer = wire.outcome<Reply<T, ReceivedFiles>>(id, signal);
+          answer.catch(() => {}); // if nobody is left to hear of it
+          return [answer];
         }, limit);
-        return [wire, id];
       });
-      return await wire.outcome(id, signal);
+      return await answer;
     } catch (error) {
       if (!(error instanceof RequestTimeout)) throw error;
       throw new RequestTimeout(`${endpoint}: ${error.message}`);
@@ -154,18 +156,20 @@ export class Peer extends Reconnecting {
 
   /** Stream a file of any size to `endpoint`; resolves when the peer has received all of it. */
   async upload({ file, onprogress, ...stream }: Upload): Promise<void> {
+    const [content, ...labels] = contentOf(file);
     const out = this.#out({
       ...stream,
-      filemap: [[0, ...labels({ bin: file })]],
+      filemap: [[0, ...labels]],
       key: 0,
-      onprogress: (progress) => onprogress?.({ ...progress, total: file.size }),
+      onprogress: (progress) => onprogress?.({ ...progress, total: content.size }),
     });
-    await file.stream().pipeTo(out);
+    await content.stream().pipeTo(out);
   }
 
   #out({ endpoint, data, filemap, ...options }: Stream & Envelope): OutStream {
     const wire = (stop: AbortSignal) => this.present(stop);
-    return new OutStream({ ...options, wire, payload: encode({ endpoint, data, filemap }) });
+    const report = (error: unknown) => this.report(error, endpoint);
+    return new OutStream({ ...options, wire, report, payload: encode({ endpoint, data, filemap }) });
   }
 
   /** Seconds there and back. Throws `RequestTimeout`: no sign of life in `timeout` seconds. */
@@ -176,7 +180,7 @@ export class Peer extends Reconnecting {
     });
   }
 
-  /** Do something, unless it takes too long. */
+  /** Do something, unless it takes too long. Throws `ConfigError`: that is no time. */
   #within<T>(
     seconds: number,
     signal: AbortSignal | undefined,
@@ -187,6 +191,7 @@ export class Peer extends Reconnecting {
       const why = state === "open" ? "not taken" : `not connected${failure && `: ${failure}`}`;
       return new RequestTimeout(`${why}, in ${seconds} s`);
     };
+    if (seconds !== +seconds) throw new ConfigError(`timeout cannot be ${seconds}`);
     return limited(seconds, signal, late, work);
   }
 }

@@ -47,6 +47,25 @@ test("what is lost is made again; what was pending fails, what is asked meanwhil
   assert.deepEqual(states, ["connecting", "open", "closed"]);
 });
 
+test("who is closed as a connection is made again stays so, and the connection goes", async () => {
+  for (let turns = 0; turns < 16; turns += 1) {
+    const { client, listener } = await pair({}, { reconnect: quick });
+    listener.onpeer = (_peer, { other }) =>
+      queueMicrotask(() => {
+        const heard = other!.onmessage!;
+        other!.onmessage = async (event) => {
+          heard(event);
+          for (let turn = 0; turn < turns; turn += 1) await undefined;
+          await client.close();
+        };
+      });
+    cut(listener);
+    await client.closed;
+    await eventually(() => listener.sockets[1]?.other!.closedWith);
+    assert.equal(client.state, "closed", `after ${turns}`);
+  }
+});
+
 test("while there is none, time and signals still count", async () => {
   const { client, listener } = await pair({}, { reconnect: quick });
   listener.isOpen = false;
@@ -107,6 +126,16 @@ test("told 1008 with a token that stays the same, there is no next try", async (
   await renewed.close();
 });
 
+test("told 1008 for another reason, it connects again", async () => {
+  const listener = new MemoryListener();
+  const options = { WebSocket: listener.WebSocket, reconnect: quick, token: "t" };
+  const client = await connect("ws://memory/mfp", options);
+  cut(listener, 1008, "too many strikes");
+  await until(client, "connecting");
+  await until(client, "open");
+  await client.close();
+});
+
 test("a callback that throws is nobody's end", async () => {
   const { client, listener } = await pair({}, { reconnect: quick });
   const told: unknown[] = [];
@@ -118,7 +147,39 @@ test("a callback that throws is nobody's end", async () => {
   await eventually(() => told.length);
   await until(client, "open");
   assert.match(String(told), /mine/);
+  client.onstate = () => Promise.reject(new Error("mine, later"));
   await client.close();
+  assert.equal(client.state, "closed");
+  await eventually(() => told.length === 2);
+  assert.match(String(told), /mine, later/);
+});
+
+test("who is told of errors may fail too, or not be there", async (t) => {
+  const { client } = await pair();
+  const said: unknown[] = [];
+  t.mock.method(console, "error", (error: unknown) => said.push(error));
+  const mine = new Error("mine");
+  client.onstate = () => {
+    throw new Error("not heard");
+  };
+  client.onerror = () => {
+    throw mine;
+  };
+  client.report(new Error("any"), "where");
+  client.onerror = () => Promise.reject(mine) as never;
+  client.report(new Error("any"), "where");
+  await eventually(() => said.length === 2);
+  client.onerror = null;
+  client.report(new Error("any"), "where");
+  await client.close();
+  assert.deepEqual(said, [mine, mine]);
+});
+
+test("an application closes with a code and a reason of its own", async () => {
+  const { client, server, socket } = await pair();
+  await client.close(4001, "signed out");
+  assert.deepEqual(socket.other!.closedWith, [4001, "signed out"]);
+  assert.match(String(await server.closed), /4001: signed out/);
 });
 
 test("closed while it connects again, it stays closed", async () => {

@@ -9,7 +9,7 @@
 import { CloseCode } from "../codes.ts";
 import { ConnectionClosed, type FramehubError } from "../errors.ts";
 import { type Backoff, delay } from "./backoff.ts";
-import { later, now, waitFor, type Waiter } from "./signals.ts";
+import { attempt, later, now, waitFor, type Waiter } from "./signals.ts";
 import type { Wire } from "./wire.ts";
 
 export type State = "connecting" | "open" | "closed";
@@ -25,9 +25,9 @@ export class Reconnecting {
   /** `open`; `connecting` while it is lost; `closed` when it is over for good. */
   state: State = "connecting";
   /** Called with every new state. */
-  onstate: ((state: State) => void) | undefined;
+  onstate: ((state: State) => void) | null | undefined;
   /** Called with an error of a handler, and where; by default it goes to the console. */
-  onerror: (error: unknown, where: string) => void = (error, where) =>
+  onerror: ((error: unknown, where: string) => void) | null = (error, where) =>
     console.error(`framehub: ${where} failed:`, error);
   /** Resolves when it is over for good, and says why. */
   readonly closed: Promise<FramehubError>;
@@ -54,14 +54,9 @@ export class Reconnecting {
   }
 
   /** Connect for the first time, with no second try; then again, as long as `again` says how to wait. */
-  async start(
-    dial: Dial,
-    again: Again,
-    signal?: AbortSignal,
-    random: () => number = Math.random,
-  ): Promise<void> {
+  async start(dial: Dial, again: Again, signal?: AbortSignal): Promise<void> {
     this.#opened(await dial(signal));
-    void this.#keep(dial, again, random);
+    void this.#keep(dial, again);
   }
 
   /** End it for good; everything pending or waiting fails with `ConnectionClosed`. */
@@ -81,7 +76,7 @@ export class Reconnecting {
     return waitFor(signal, begin, () => this.#waiting.delete(mine));
   }
 
-  async #keep(dial: Dial, again: Again, random: () => number): Promise<void> {
+  async #keep(dial: Dial, again: Again): Promise<void> {
     const stop = this.#stop.signal;
     for (let tries = 0; ; ) {
       const since = now();
@@ -94,7 +89,7 @@ export class Reconnecting {
       while (this.state === "connecting") {
         let cancel = (): void => {};
         try {
-          const wait = delay(backoff, tries++, random);
+          const wait = delay(backoff, tries++, Math.random);
           await waitFor<void>(stop, ({ settle }) => (cancel = later(wait, settle)), () => cancel());
           this.#opened(await dial(stop));
         } catch (error) {
@@ -106,6 +101,7 @@ export class Reconnecting {
   }
 
   #opened(wire: Wire): void {
+    if (this.state === "closed") return wire.close(CloseCode.OK, "");
     this.wire = wire;
     this.failure = "";
     this.#move("open");
@@ -124,10 +120,11 @@ export class Reconnecting {
 
   #move(state: State): void {
     this.state = state;
-    try {
-      this.onstate?.(state);
-    } catch (error) {
-      this.onerror(error, "onstate");
-    }
+    attempt(() => this.onstate?.(state), (error) => this.report(error, "onstate"));
+  }
+
+  /** @internal Hand an error of the application's to `onerror`, which may be absent or fail itself. */
+  report(error: unknown, where: string): void {
+    attempt(() => this.onerror?.(error, where), console.error);
   }
 }

@@ -143,3 +143,22 @@ test("files left out are told to the handler", async () => {
   assert.deepEqual([...(await told)], [[8, "did not come before the end"]]);
   await client.close();
 });
+
+test("a handler that fails is answered for, whoever is told of it", async () => {
+  const { client, server, listener } = await pair();
+  listener.endpoints.on("broken", () => {
+    throw new Error("the inside");
+  });
+  server.onerror = null;
+  await assert.rejects(client.request({ endpoint: "broken" }), code("internal"));
+  server.onerror = () => {
+    throw new Error("it fails as well");
+  };
+  const { error } = console;
+  const said: unknown[] = [];
+  console.error = (...words) => said.push(...words);
+  await assert.rejects(client.request({ endpoint: "broken" }), code("internal"));
+  console.error = error;
+  assert.match(String(said), /it fails as well/);
+  await client.close();
+});

@@ -68,7 +68,7 @@ export class Serving {
     try {
       await this.#endpoints.findStream(endpoint)?.(stream);
     } catch (error) {
-      if (error !== stream.error) this.#peer.onerror(error, endpoint); // else the sender's doing
+      if (error !== stream.error) this.#peer.report(error, endpoint); // else the sender's doing
     } finally {
       stream.abort(); // if the handler left early, or there is none, the sender should not go on
     }
@@ -142,7 +142,7 @@ export class Serving {
   /** The application's own error value, or one of ours that gives nothing away. */
   #failure({ endpoint }: Opened, error: unknown, isAnswer = true): Answer {
     if (error instanceof EndpointError && isAnswer) return { error: error.value ?? null };
-    this.#peer.onerror(error, endpoint);
+    this.#peer.report(error, endpoint);
     const told =
       error instanceof LimitExceeded
         ? new Refusal(ErrorCode.LIMIT, `too big: ${error.message}`)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { later, limited, now, waitFor, whenAborted } from "./signals.ts";
+import { attempt, later, limited, now, waitFor, whenAborted } from "./signals.ts";
 
 test("a signal ends the waiting with its reason, after leaving", async () => {
   const control = new AbortController();
@@ -54,4 +54,32 @@ test("later may be never, or called off", async () => {
   const before = now();
   await new Promise<void>((resolve) => later(0, resolve));
   assert(now() >= before);
+});
+
+test("work that does not heed its signal is left alone", async () => {
+  const late = new Error("late");
+  let give = (_value: number): void => {};
+  const deaf = () => new Promise<number>((resolve) => (give = resolve));
+  await assert.rejects(limited(0.001, undefined, () => late, deaf), (error) => error === late);
+  give(7);
+  const control = new AbortController();
+  let fail = (_error: Error): void => {};
+  const failing = () => new Promise<number>((_, reject) => (fail = reject));
+  const waiting = limited(60, control.signal, () => late, failing);
+  control.abort("enough");
+  fail(new Error("nobody hears"));
+  await assert.rejects(waiting, (reason) => reason === "enough");
+});
+
+test("whatever an attempt ends with, its caller goes on", async () => {
+  const told: unknown[] = [];
+  const mine = new Error("mine");
+  attempt(() => 7, (error) => told.push(error));
+  attempt(() => {
+    throw mine;
+  }, (error) => told.push(error));
+  await new Promise<void>((resolve) => {
+    attempt(() => Promise.reject(mine), (error) => resolve(void told.push(error)));
+  });
+  assert.deepEqual(told, [mine, mine]);
 });

@@ -44,6 +44,11 @@ export function whenAborted(signal: AbortSignal | undefined, then: (reason: unkn
   return () => signal?.removeEventListener("abort", aborted);
 }
 
+/** Call what may throw, or return a promise that fails: `failed` is told, nobody else. */
+export function attempt(work: () => unknown, failed: (error: unknown) => void): void {
+  (async () => work())().catch(failed);
+}
+
 /** Call `then` in some seconds, or never if they are infinite; returns how to call that off. */
 export function later(seconds: number, then: () => void): () => void {
   if (seconds === Infinity) return () => {};
@@ -51,8 +56,11 @@ export function later(seconds: number, then: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Do something with a signal that follows another, and aborts with `late()` when the time is over. */
-export async function limited<T>(
+/**
+ * Do something with a signal that follows another, and aborts with `late()` when the time is over. What does not
+ * heed the signal is left alone; once it is done, the signal aborts no more.
+ */
+export function limited<T>(
   seconds: number,
   signal: AbortSignal | undefined,
   late: () => Error,
@@ -61,10 +69,10 @@ export async function limited<T>(
   const control = new AbortController();
   const stop = later(seconds, () => control.abort(late()));
   const leave = whenAborted(signal, (reason) => control.abort(reason));
-  try {
-    return await work(control.signal);
-  } finally {
+  const end = () => {
     stop();
     leave();
-  }
+  };
+  const begin = ({ settle, fail }: Waiter<T>) => void work(control.signal).finally(end).then(settle, fail);
+  return waitFor(control.signal, begin, end);
 }

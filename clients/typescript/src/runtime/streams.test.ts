@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConnectionClosed, StreamAborted } from "../errors.ts";
+import { ConnectionClosed, LocalProtocolError, StreamAborted } from "../errors.ts";
 import { eventually } from "../testing/eventually.ts";
 import { pair } from "../testing/sockets.ts";
 import type { Chunk, InStream } from "./streams.ts";
@@ -136,5 +136,22 @@ test("streams go from a listener to a page as well, with a key of their own", as
   await writer.write(Uint8Array.of(2));
   await writer.close();
   assert.deepEqual((await read).map(({ key, data }) => [key, ...data]), [[77, 1], [77, 2]]);
+  await client.close();
+});
+
+test("a stream is read once; who comes second is told, and takes nothing", async () => {
+  const { client, listener } = await pair();
+  const read = new Promise<Uint8Array>((resolve) => {
+    listener.endpoints.onStream("up", async (stream) => {
+      const whole = stream.read();
+      await assert.rejects(stream.read(), LocalProtocolError);
+      resolve(await whole);
+      await assert.rejects(stream.read(), LocalProtocolError);
+    });
+  });
+  const writer = client.stream({ endpoint: "up" }).getWriter();
+  await writer.write(Uint8Array.of(1, 2));
+  await writer.close();
+  assert.deepEqual([...(await read)], [1, 2]);
   await client.close();
 });

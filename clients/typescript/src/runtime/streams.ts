@@ -6,8 +6,9 @@
  */
 
 import { BinaryKind } from "../codes.ts";
-import { type FramehubError, StreamAborted } from "../errors.ts";
+import { type FramehubError, LocalProtocolError, StreamAborted } from "../errors.ts";
 import type { BinaryFrame, Bytes } from "../mfp/frames.ts";
+import { read } from "./payloads.ts";
 
 /** What a waiting chunk takes beside its bytes: empty ones are not free. */
 const CHUNK_COST = 256;
@@ -22,7 +23,8 @@ export interface Chunk {
  * A stream of the peer's: `for await (const chunk of stream)`.
  *
  * Iterating ends where the sender ended it. If it was cut off, iterating throws `StreamAborted` or
- * `ConnectionClosed` after the chunks that had come. Leaving the loop early aborts it.
+ * `ConnectionClosed` after the chunks that had come. Leaving the loop early aborts it. Who comes second gets a
+ * `LocalProtocolError`.
  */
 export class InStream implements AsyncIterable<Chunk> {
   readonly endpoint: string;
@@ -35,6 +37,7 @@ export class InStream implements AsyncIterable<Chunk> {
   readonly #chunks: Chunk[] = [];
   readonly #abort: () => void;
   #isOver = false;
+  #isRead = false;
   #wake = () => {};
 
   constructor(endpoint: string, data: unknown, abort: () => void) {
@@ -44,6 +47,8 @@ export class InStream implements AsyncIterable<Chunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Chunk, void, undefined> {
+    if (this.#isRead) throw new LocalProtocolError("a stream is read once");
+    this.#isRead = true;
     try {
       for (;;) {
         const chunk = this.#chunks.shift();
@@ -67,7 +72,7 @@ export class InStream implements AsyncIterable<Chunk> {
   async read(): Promise<Bytes> {
     const parts: Bytes[] = [];
     for await (const { data } of this) parts.push(data);
-    return new Uint8Array(await new Blob(parts).arrayBuffer());
+    return read(new Blob(parts));
   }
 
   /** Want no more of it: what waits and what is on its way is dropped, the sender stops. */
@@ -77,7 +82,7 @@ export class InStream implements AsyncIterable<Chunk> {
 
   // --- for the connection -----------------------------------------------------------------------------
 
-  /** The next frame. */
+  /** @internal The next frame. */
   feed({ kind, key, data, final }: BinaryFrame): void {
     if (kind !== BinaryKind.NONE) {
       this.#chunks.push({ data, key });
@@ -87,14 +92,14 @@ export class InStream implements AsyncIterable<Chunk> {
     this.#wake();
   }
 
-  /** Nothing more will come; what has come can still be read. */
+  /** @internal Nothing more will come; what has come can still be read. */
   lose(error: FramehubError): void {
     this.#isOver = true;
     this.error = error;
     this.#wake();
   }
 
-  /** Drop what nobody has read; unless that was the end anyway, reading on throws `error`. */
+  /** @internal Drop what nobody has read; unless that was the end anyway, reading on throws `error`. */
   discard(error: FramehubError): void {
     if (!this.#isOver) this.#abort();
     if (!this.#isOver || this.#chunks.length) this.error ??= error;

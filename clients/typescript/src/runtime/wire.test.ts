@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { ConnectionClosed, RemoteProtocolError } from "../errors.ts";
 import { encode } from "../mfp/codec.ts";
 import { fromHex, fromPlain } from "../mfp/plain.ts";
-import { eventually } from "../testing/eventually.ts";
+import { aTurn, eventually, stopTheClock } from "../testing/eventually.ts";
 import { MemoryListener, pair } from "../testing/sockets.ts";
 import { connect } from "./connect.ts";
+import type { Call } from "./endpoints.ts";
 
 const bad: [name: string, data: Uint8Array<ArrayBuffer> | string, code: number][] = [
   ["bytes that are no frame", fromHex("00 00000001"), 4002],
@@ -52,12 +53,9 @@ test("faults that time brings to light count as well", async () => {
 
 test("the hello tells limits, time and the link's name, once", async () => {
   const listener = new MemoryListener();
-  listener.onpeer = (peer) => {
-    const limits = { files: 1, frame_bytes: 5000 };
-    const data = { version: 1, request_timeout: 0.03, limits, link: "5f0c9a1be27d4433" };
-    void peer.send({ endpoint: "framehub.hello", data });
-    void peer.send({ endpoint: "framehub.hello", data: { limits: { files: 0 } } });
-  };
+  const limits = { files: 1, frame_bytes: 5000 };
+  listener.hello = { version: 1, request_timeout: 0.03, limits, link: "5f0c9a1be27d4433" };
+  listener.onpeer = (peer) => void peer.send({ endpoint: "framehub.hello", data: { limits: { files: 0 } } });
   listener.endpoints.on("slow", () => new Promise(() => {}));
   listener.endpoints.on("count", (_data, files) => files.size);
   const client = await connect("ws://memory/mfp", { WebSocket: listener.WebSocket });
@@ -112,4 +110,46 @@ test("a thousand requests at once are a thousand answers", async () => {
   const answers = await Promise.all(asked);
   assert(answers.every(({ data }, n) => data === n));
   await client.close();
+});
+
+test("who takes back many requests keeps its connection: some go on unheard", async () => {
+  const { client, listener } = await pair();
+  let [asked, cancelled] = [0, 0];
+  const answers: (() => void)[] = [];
+  listener.endpoints.on("slow", (_data, _files, { signal }: Call) => {
+    asked++;
+    signal.addEventListener("abort", () => cancelled++);
+    return new Promise<void>((resolve) => answers.push(resolve));
+  });
+  for (let n = 0; n < 300; n += 100) {
+    const control = new AbortController();
+    const { signal } = control;
+    const some = Array.from({ length: 100 }, () => client.request({ endpoint: "slow", signal }));
+    await eventually(() => asked === n + 100);
+    control.abort("enough");
+    for (const one of some) await assert.rejects(one, (reason) => reason === "enough");
+  }
+  await client.ping();
+  assert.deepEqual([client.state, cancelled, listener.peers.length], ["open", 50, 1]);
+  for (const answer of answers) answer();
+  assert((await client.ping()) >= 0);
+  await client.close();
+});
+
+test("a socket that does not close is left alone after a while", async (t) => {
+  const pass = await stopTheClock(t);
+  const { client, server, socket } = await pair();
+  const line = socket.other!;
+  const close = line.close.bind(line);
+  line.close = () => {};
+  let isClosed = false;
+  const closing = client.close().then(() => (isClosed = true));
+  assert.equal(client.state, "closed");
+  pass(2.999);
+  await aTurn();
+  assert.equal(isClosed, false);
+  pass(0.001);
+  await closing;
+  close(1000);
+  await server.closed;
 });

@@ -3,6 +3,7 @@
 import { CloseCode, Service } from "../codes.ts";
 import { ConnectionClosed, EndpointError, RemoteProtocolError } from "../errors.ts";
 import { RequestAborted, RequestTimeout, StreamAborted } from "../errors.ts";
+import { window } from "../mfp/conduct.ts";
 import { Connection } from "../mfp/connection.ts";
 import { type Event, EventType, type PongReceived } from "../mfp/events.ts";
 import type { BodyFrame, Files } from "../mfp/frames.ts";
@@ -12,15 +13,25 @@ import type { Settings } from "../mfp/settings.ts";
 import { Alarm } from "./alarm.ts";
 import { type Endpoints, Reply } from "./endpoints.ts";
 import { hangUp, type Socket, SOFT_BYTES } from "./link.ts";
-import { load, openPayload, type Packed, unpack } from "./payloads.ts";
+import { openPayload, type Packed, read, unpack } from "./payloads.ts";
 import type { Peer } from "./peer.ts";
 import { Room } from "./room.ts";
 import { Serving } from "./serving.ts";
-import { now, waitFor, type Waiter } from "./signals.ts";
+import { later, now, waitFor, type Waiter } from "./signals.ts";
 import { Inflow } from "./streams.ts";
 
 /** What one frame of a stream carries: small enough that others get their turn. */
 const CHUNK_BYTES = 64 * 1024;
+
+/** A socket that is not closed by then, after we closed it, is left to itself. */
+const CLOSE_SECONDS = 3;
+
+/**
+ * So many requests that we give up in such a time we say so of: a listener takes twice as many in half of it,
+ * streams and other things among them, and some may be held up on their way.
+ */
+const MOST_CANCELS = 50;
+const CANCEL_SECONDS = 20;
 
 /** What a connection is made of, beside its socket. */
 export interface Terms {
@@ -44,6 +55,8 @@ export class Wire {
   /** Resolves when the connection is gone for us, and when the socket is. */
   readonly lost: Promise<ConnectionClosed>;
   readonly gone: Promise<void>;
+  /** Called with each frame that was taken; the first is the hello, where there is one. */
+  begun = (): void => {};
   /** Streams of ours, and who is told that one of them is over. */
   readonly outflow = new Map<number, (error: Error) => void>();
   readonly #connection: Connection;
@@ -51,23 +64,25 @@ export class Wire {
   readonly #serving: Serving;
   /** Who waits for an answer, an acknowledgement or a pong, by the id of the frame that it is about. */
   readonly #waiting = new Map<number, Waiter<any> & { readonly about: number }>();
+  readonly #cancels = window(MOST_CANCELS, CANCEL_SECONDS);
   readonly #alarm = new Alarm(() => this.#tick());
   #goes!: (error: ConnectionClosed) => void;
+  #vanish!: () => void;
 
   constructor(socket: Socket, { settings, sealed, endpoints, peer }: Terms) {
     this.settings = settings;
     this.#socket = socket;
     this.#connection = new Connection(settings);
+    this.#connection.mayCancel = () => this.#cancels(now());
     if (sealed) this.#connection.outbox.seal();
     this.inflow = new Inflow(settings.maxWaitingBytes);
     this.#serving = new Serving(this, peer, endpoints);
     this.lost = new Promise((resolve) => (this.#goes = resolve));
-    this.gone = new Promise((resolve) => {
-      socket.onclose = socket.onerror = ({ code = 1006, reason = "" }) => {
-        this.#lose(code, reason);
-        resolve();
-      };
-    });
+    this.gone = new Promise((resolve) => (this.#vanish = resolve));
+    socket.onclose = socket.onerror = ({ code = 1006, reason = "" }) => {
+      this.#lose(code, reason);
+      this.#vanish();
+    };
     socket.onmessage = ({ data }) => this.#received(data);
     this.#tick();
   }
@@ -111,15 +126,16 @@ export class Wire {
   }
 
   /** The files of what fits into a frame; throws `LimitExceeded` for what does not, before they are read. */
-  async load(packed: Packed): Promise<Files> {
-    this.#connection.outbox.checkSizes(packed.payload.length, packed.sizes);
-    return load(packed);
+  async load({ payload, files, sizes }: Packed): Promise<Files> {
+    this.#connection.outbox.checkSizes(payload.length, sizes);
+    return Promise.all(files.map(async ([key, blob]) => [key, await read(blob)] as const));
   }
 
   /** End the connection; for us it is gone at once, and everything pending fails with `ConnectionClosed`. */
   close(code: number, reason: string): void {
     if (this.ended) return;
     hangUp(this.#socket, code, reason);
+    void this.gone.then(later(CLOSE_SECONDS, this.#vanish));
     this.#lose(code, reason);
   }
 
@@ -148,9 +164,11 @@ export class Wire {
     const at = now();
     if (typeof data === "string") return this.close(CloseCode.UNSUPPORTED, "text");
     this.#hear(() => [this.#connection.receive(new Uint8Array(data), at)]);
-    // What came may have to be given up some day.
-    if (!this.ended) this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
     this.room.look();
+    if (this.ended) return;
+    // What came may have to be given up some day.
+    this.#alarm.set(at + Math.min(requestTimeout, progressTimeout));
+    this.begun();
   }
 
   #tick(): void {

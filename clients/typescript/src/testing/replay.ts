@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { Service } from "../codes.ts";
 import * as errors from "../errors.ts";
-import { Connection } from "../mfp/connection.ts";
 import { type Event, EventType } from "../mfp/events.ts";
 import type { Bytes, Frame } from "../mfp/frames.ts";
 import { fromHex, toHex, toPlain } from "../mfp/plain.ts";
 import { settingsOf } from "../mfp/settings.ts";
 import { agreed, camel } from "./vectors.ts";
 import type { ConversationCase, Side, Step } from "./vectors.ts";
+import { Watched } from "./watched.ts";
 
 const OTHER = { A: "B", B: "A" } as const;
 const utf8 = new TextEncoder();
@@ -39,7 +39,7 @@ class Machine {
   readonly wire: string[] = [];
   readonly seen: Record<string, unknown>[] = [];
   readonly refused: Error[] = [];
-  readonly connection: Connection;
+  readonly connection: Watched;
 
   constructor(one: ConversationCase, side: Side) {
     const given = Object.entries(one.settings?.[side] ?? {}).map(([name, value]) => [camel(name), value]);
@@ -49,7 +49,7 @@ class Machine {
       keepalive: Infinity, // no ping comes by itself, unless a case says so
       ...Object.fromEntries(given),
     });
-    this.connection = new Connection(settings, one.first_id?.[side] ?? 1);
+    this.connection = new Watched(settings, one.first_id?.[side] ?? 1);
   }
 
   receive(data: Bytes, now: number): void {

@@ -2,7 +2,7 @@
 
 import { after } from "node:test";
 import type { Checksums } from "../mfp/checksum.ts";
-import { subprotocol } from "../mfp/negotiation.ts";
+import { HELLO, subprotocol } from "../mfp/negotiation.ts";
 import { type Settings, settingsOf } from "../mfp/settings.ts";
 import { connect, type ConnectOptions } from "../runtime/connect.ts";
 import { Endpoints } from "../runtime/endpoints.ts";
@@ -79,6 +79,8 @@ export class MemoryListener {
   /** Our ends, and what each client offered. */
   readonly sockets: MemorySocket[] = [];
   readonly offered: string[][] = [];
+  /** What it says first; undefined: nothing. */
+  hello: unknown = { version: 1, link: "5f0c9a1be27d4433" };
   /** Whether the next one is let in. */
   isOpen = true;
   /** Called for each new connection, before anything can be said on it. */
@@ -119,6 +121,7 @@ export class MemoryListener {
     this.peers.push(peer);
     made.push(peer);
     this.sockets.push(socket);
+    if (this.hello !== undefined) void peer.send({ endpoint: HELLO, data: this.hello });
     this.onpeer(peer, socket);
     client.onopen?.({});
   }
