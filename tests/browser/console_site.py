@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ENV, FRAMEHUB, FREE, serving, serving_line
 
@@ -30,14 +30,14 @@ def gateway(folder: Path, *args: str) -> Iterator[Site]:
     with serving(folder) as start:
         process, _ = start(*APP, "--admin", FREE, "--node", "shown", *args)
         told = dict(word.split("=", 1) for word in serving_line(process).split()[1:])
-        yield Site(*(told[name] for name in Site._fields))
+        yield Site(*(told.get(name, "") for name in Site._fields))  # some may be off
 
 
 @contextmanager
-def companion(*args: str) -> Iterator[None]:
-    """A worker or a service."""
+def companion(*args: str, folder: Path | None = None) -> Iterator[None]:
+    """A worker or a service; its module may be in a folder."""
     process = subprocess.Popen(
-        [FRAMEHUB, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV
+        [FRAMEHUB, *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV, cwd=folder
     )
     try:
         yield
@@ -58,3 +58,17 @@ def everything(folder: Path) -> Iterator[Site]:
             companion("service", "framehub.gateway.sample_service:service", "--connect", site.services)
         )
         yield site
+
+
+def opened(page: Page, site: Site, view: str = "overview") -> Page:
+    page.goto(f"{site.admin}/#/{view}")
+    expect(page.locator(".status")).to_have_text("live")
+    return page
+
+
+def called(page: Page, site: Site, name: str) -> Page:
+    """The playground with its form; a worker or service may be on its way."""
+    opened(page, site, f"playground/{name}")
+    expect(page.locator("form.call")).to_be_visible()
+    expect(page.locator("main h2").first).to_contain_text(name)
+    return page

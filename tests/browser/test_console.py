@@ -13,7 +13,7 @@ from playwright.sync_api import FilePayload, Page, expect
 import framehub
 from framehub.runtime.tokens import add
 from tests.browser.conftest import Problems
-from tests.browser.console_site import Site, everything, gateway
+from tests.browser.console_site import Site, called, everything, gateway, opened
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
@@ -48,12 +48,6 @@ def elsewhere() -> Iterator[str]:
         server.shutdown()
 
 
-def opened(page: Page, site: Site, view: str = "overview") -> Page:
-    page.goto(f"{site.admin}/#/{view}")
-    expect(page.locator(".status")).to_have_text("live")
-    return page
-
-
 def traffic(site: Site, times: int = 3) -> None:
     """Some calls, well and badly, by a client in Python; a loop of its own in a thread of its own."""
 
@@ -66,14 +60,6 @@ def traffic(site: Site, times: int = 3) -> None:
 
     with ThreadPoolExecutor(1) as other:
         other.submit(asyncio.run, calls()).result(30)
-
-
-def called(page: Page, site: Site, name: str) -> Page:
-    """The playground with its form; a worker or service may be on its way."""
-    opened(page, site, f"playground/{name}")
-    expect(page.locator("form.call")).to_be_visible()
-    expect(page.locator("main h2").first).to_contain_text(name)
-    return page
 
 
 def test_the_overview_shows_what_passes_and_what_failed(page: Page, site: Site) -> None:
@@ -131,6 +117,7 @@ def test_frames_come_live_are_filtered_paused_and_explained(page: Page, site: Si
     traffic(site, 1)
     expect(lines).to_have_count(1)
     expect(lines).to_contain_text("application")
+    expect(page.get_by_text("1 frame", exact=True)).to_be_visible()
 
 
 def test_the_playground_calls_a_function_and_shows_answer_time_and_frames(page: Page, site: Site) -> None:
@@ -191,6 +178,7 @@ def test_a_timed_out_call_can_be_understood_in_its_timeline(page: Page, site: Si
     page.keyboard.press("Control+Enter")
     expect(page.locator(".answer")).to_contain_text("No answer in time")
     page.get_by_text("open as a timeline").click()
+    expect(page.locator("h1")).to_have_text("Conversation")
     verdict = page.locator(".verdict")
     expect(verdict.locator("h2")).to_contain_text("timeout")
     expect(verdict).to_contain_text("A client asked for endpoint nap.")
@@ -269,6 +257,24 @@ def test_tokens_wrong_and_right(page: Page, tmp_path: Path, problems: Problems) 
         expect(page.get_by_text("This admin port asks for a token.")).to_be_visible()
     assert all("401" in problem for problem in problems), problems
     problems.clear()
+
+
+def test_a_token_revoked_while_the_gateway_is_away_asks_for_another(
+    page: Page, tmp_path: Path, problems: Problems
+) -> None:
+    token = add(tmp_path / "admins", user=1, name="me")[0]
+    add(tmp_path / "others", user=1, name="you")
+    with gateway(tmp_path, "--admin-tokens", "admins") as first:
+        page.goto(first.admin)
+        page.get_by_label("admin token").fill(token)
+        page.keyboard.press("Enter")
+        expect(page.locator(".status")).to_have_text("live")
+        port = first.admin.rpartition(":")[2]
+    expect(page.locator(".status")).to_have_text("reconnecting")
+    with gateway(tmp_path, "--admin", f"127.0.0.1:{port}", "--admin-tokens", "others"):
+        expect(page.get_by_role("alert").filter(has_text="does not know this token")).to_be_visible()
+        expect(page.get_by_label("admin token")).to_be_focused()
+    problems.clear()  # the browser complains of each try
 
 
 def test_pages_of_other_origins_are_refused(

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -53,8 +54,8 @@ async def clients(site: Site, stop: threading.Event) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with everything(tmp_path_factory.mktemp("site")) as made:
+def site() -> Iterator[Site]:
+    with TemporaryDirectory(prefix="site-") as folder, everything(Path(folder)) as made:  # it is in a picture
         stop = threading.Event()
         driving = threading.Thread(target=lambda: asyncio.run(clients(made, stop)))
         driving.start()
@@ -93,6 +94,7 @@ def timeline(page: Page, site: Site) -> None:
     page.get_by_label("seconds to wait").fill("0.4")
     page.keyboard.press("Control+Enter")
     page.get_by_text("open as a timeline").click()
+    expect(page.locator("h1")).to_have_text("Conversation")
     expect(page.locator(".diagram")).to_be_visible()
 
 
@@ -116,6 +118,7 @@ def test_every_view_fits_its_screen_and_is_photographed(
                 for view in views if (width, theme) != (390, "light") else (overview, timeline):
                     view(page, site)
                     page.wait_for_timeout(300)
+                    page.evaluate("scrollTo(0, 0)")
                     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
                     file = kept / f"console-{view.__name__}-{width}-{theme}.png"
                     page.screenshot(

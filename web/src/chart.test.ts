@@ -15,6 +15,11 @@ test("on an axis of doublings, ten times is as far from one as from a hundred", 
   assert.equal(height(25, 100), 0.25);
 });
 
+test("a value without neighbours is a dot, others are none", () => {
+  assert.equal(shape([10, null, 10, 10, null, 10], 10, 6).dots, "M0.0 4.0h0M600.0 4.0h0");
+  assert.equal(shape([10, 10], 10, 6).dots, "");
+});
+
 test("where nothing is known, there is a gap", () => {
   const { line, area } = shape([10, null, 10, 10], 10, 4);
   assert.equal(line, "M0.0 4.0M400.0 4.0L600.0 4.0");

@@ -13,6 +13,8 @@ export interface Series {
 export interface Shape {
   readonly line: string;
   readonly area: string;
+  /** Where a value has no neighbour: no line leads there. */
+  readonly dots: string;
 }
 
 const WIDE = 600;
@@ -38,6 +40,7 @@ export function shape(values: readonly (number | null)[], most: number, slots: n
   const start = WIDE - step * (values.length - 1);
   let line = "";
   let area = "";
+  let dots = "";
   let from = -1;
   values.forEach((value, place) => {
     const x = (start + step * place).toFixed(1);
@@ -46,13 +49,15 @@ export function shape(values: readonly (number | null)[], most: number, slots: n
       return;
     }
     const y = (HIGH - (HIGH - 4) * height(value, most, least)).toFixed(1);
-    line += `${from < 0 ? "M" : "L"}${x} ${y}`;
-    area += from < 0 ? `M${x} ${HIGH}L${x} ${y}` : `L${x} ${y}`;
+    const isFirst = from < 0;
+    line += `${isFirst ? "M" : "L"}${x} ${y}`;
+    area += isFirst ? `M${x} ${HIGH}L${x} ${y}` : `L${x} ${y}`;
     from = place;
-    const next = values[place + 1];
-    if (next === null || next === undefined) area += `L${x} ${HIGH}Z`;
+    const isLast = (values[place + 1] ?? null) === null;
+    if (isLast) area += `L${x} ${HIGH}Z`;
+    if (isLast && isFirst) dots += `M${x} ${y}h0`;
   });
-  return { line, area };
+  return { line, area, dots };
 }
 
 /** One chart: `update` it with what is new. */
@@ -105,6 +110,7 @@ export class Chart {
       const made = shape(values, Math.max(most, 10 * this.#least), this.#slots, this.#least);
       if (area) drawn.push(svg("path", { d: made.area, class: `area ${tone}` }));
       drawn.push(svg("path", { d: made.line, class: `line ${tone}` }));
+      if (made.dots) drawn.push(svg("path", { d: made.dots, class: `line dots ${tone}` }));
     }
     this.#drawing.replaceChildren(...drawn);
     say(this.#top, this.#format(Math.max(most, 10 * this.#least)));

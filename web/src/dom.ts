@@ -26,7 +26,7 @@ export function svg(tag: string, attributes: Record<string, string | number> = {
 }
 
 function set(element: HTMLElement, name: string, value: unknown): void {
-  if (value === undefined || value === false || value === null) return;
+  if (value === undefined || value === null || (value === false && !(name in element))) return;
   if (name.startsWith("on")) {
     element.addEventListener(name.slice(2), value as EventListener);
   } else if (name === "class" || name.includes("-") || name === "for" || name === "role") {

@@ -32,6 +32,9 @@ export const KINDS: Readonly<Record<string, readonly string[]>> = {
   all: ["refused", "link_opened", "link_closed"],
 };
 
+/** Whether every frame fits. */
+export const isEverything = (filter: Filter): boolean => write(filter) === "";
+
 const HEX = /^[0-9a-f]*$/;
 
 /** From `link=3fa9&problems=1`; what makes no sense is left out. */

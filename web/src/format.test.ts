@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytes, count, hexLines, pretty, share, took } from "./format.ts";
+import { ago, bytes, count, counted, hexLines, pretty, share, took } from "./format.ts";
 
 test("small counts are exact, large ones short", () => {
   assert.deepEqual([0, 1234, 3.14159, 12_345, 1_000_000].map(count), ["0", "1,234", "3.1", "12.3 k", "1.00 M"]);
@@ -35,6 +35,11 @@ test("shares keep two digits", () => {
 test("JSON is indented, other text stays", () => {
   assert.equal(pretty('{"a":1}'), '{\n  "a": 1\n}');
   assert.equal(pretty("{a"), "{a");
+  assert.equal(pretty('{"id":9007199254740993}'), '{\n  "id": 9007199254740993\n}');
+});
+
+test("one is not many", () => {
+  assert.deepEqual([counted(1, "frame"), counted(0, "frame"), counted(2, "query", "queries")], ["1 frame", "0 frames", "2 queries"]);
 });
 
 test("bytes in lines of sixteen", () => {

@@ -1,5 +1,7 @@
 /** Numbers, sizes, times and ids for people. */
 
+import { indented, lossy } from "./numbers.ts";
+
 const SIZES = ["B", "kB", "MB", "GB", "TB"];
 
 /** 1,234 as it is, 12,345 as 12.3 k. */
@@ -70,10 +72,14 @@ export function share(part: number, all: number): string {
   return percent < 0.1 ? "< 0.1 %" : `${percent.toPrecision(percent >= 99.95 ? 3 : 2)} %`;
 }
 
-/** JSON for reading, if it is some; else the text as it is. */
+/** 1 query, 2 queries. */
+export const counted = (value: number, one: string, many = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
+
+/** JSON for reading, if it is some, with the numbers it has; else the text as it is. */
 export function pretty(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    const value: unknown = JSON.parse(text);
+    return lossy(text) === undefined ? JSON.stringify(value, null, 2) : indented(text);
   } catch {
     return text;
   }

@@ -17,7 +17,7 @@ const STATUS = { connecting: "connecting", open: "live", lost: "reconnecting", l
 
 class Page {
   readonly #session = new Session();
-  readonly #overview = new Overview();
+  readonly #overview = new Overview(this.#session);
   readonly #views: readonly (readonly [string, string, View])[];
   readonly #menu = h("nav", { class: "menu", "aria-label": "views" });
   readonly #main = h("main", { id: "main" });
@@ -86,8 +86,12 @@ class Page {
     const [name = "", ...rest] = location.hash.replace(/^#\//, "").split("/");
     const [own, title, view] = this.#views.find(([one]) => one === name) ?? this.#views[0]!;
     for (const link of this.#menu.querySelectorAll("a")) {
-      if (link.dataset["view"] === own) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (link.dataset["view"] !== own) {
+        link.removeAttribute("aria-current");
+      } else {
+        link.setAttribute("aria-current", "page");
+        this.#menu.scrollLeft = link.offsetLeft - (this.#menu.clientWidth - link.offsetWidth) / 2; // on a narrow screen
+      }
     }
     document.title = `${title} · framehub`;
     if (this.#view !== view) {

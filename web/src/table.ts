@@ -30,6 +30,12 @@ export class Table<T> {
     this.element = h("div", { class: "table" }, this.#scroller, this.#empty);
   }
 
+  /** What stands there while there are no rows, if it is something else by now. */
+  whenEmpty(...children: Child[]): void {
+    const told = h("div", {}, ...children);
+    if (told.innerHTML !== this.#empty.innerHTML) fill(this.#empty, ...told.childNodes);
+  }
+
   update(rows: readonly T[], key: (row: T) => string): void {
     this.#empty.hidden = rows.length > 0;
     this.#scroller.hidden = rows.length === 0;

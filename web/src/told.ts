@@ -8,7 +8,9 @@ export interface Point {
   readonly calls: number;
   readonly failed: number;
   readonly refused: number;
+  /** Connections by MFP, and clients of the hub. */
   readonly open: number;
+  readonly hub: number;
   readonly watched: boolean;
   readonly p50: number | null;
   readonly p95: number | null;
@@ -58,9 +60,20 @@ export interface State {
   };
   readonly named: readonly Named[];
   readonly failures: readonly Failure[];
+  /** Of all calls of the last minute. */
+  readonly minute: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   readonly skipped: number;
   readonly watchers: number;
   readonly point?: Point;
+}
+
+/** Where the gateway is, and its journal; null: it has none of these. */
+export interface Addresses {
+  readonly mfp: string;
+  readonly services: string | null;
+  readonly clients: string | null;
+  readonly workers: string | null;
+  readonly journal: string | null;
 }
 
 export interface Welcome extends State {
@@ -68,6 +81,7 @@ export interface Welcome extends State {
   readonly inside: boolean;
   readonly points: readonly Point[];
   readonly ready_line: string;
+  readonly addresses: Addresses;
 }
 
 export interface Line {

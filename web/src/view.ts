@@ -56,3 +56,10 @@ export function command(text: string): HTMLElement {
 export function complaint(error: unknown): HTMLElement {
   return h("p", { class: "complaint", role: "alert" }, error instanceof Error ? error.message : String(error));
 }
+
+/** Whether a key does to something what a click would. */
+export function pressed(event: KeyboardEvent): boolean {
+  if (event.key !== "Enter" && event.key !== " ") return false;
+  event.preventDefault();
+  return true;
+}

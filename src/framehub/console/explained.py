@@ -9,21 +9,18 @@ from typing import Any, Final, NamedTuple
 
 from framehub.codes import HubCommand, HubError, HubState
 from framehub.console import frame_rows
-from framehub.errors import ChecksumFailed, MalformedFrame
+from framehub.errors import MalformedFrame
 from framehub.hub import headers
 from framehub.journal.rpc_rows import PARTS_OF, split
-from framehub.mfp import codec, envelope
-from framehub.mfp.checksum import Checksums
-from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, ResponseFrame, ServiceFrame
-from framehub.mfp.layout import CHECKSUM, MAP, PAYLOAD, SET
+from framehub.mfp import anysum, envelope
+from framehub.mfp.frames import BinaryFrame, MessageFrame, ResponseFrame, ServiceFrame
+from framehub.mfp.layout import MAP, PAYLOAD, SET
 from framehub.rpc.messages import functions_of, type_of
 
 MOST_RAW: Final = 4_096
 """Bytes of a frame that are shown."""
 MOST_TEXT: Final = 16_384
 """Characters of a payload that are shown."""
-_SUMS: Final = [Checksums("flag", "crc32"), Checksums("flag", "xor8"), Checksums("always", "crc32"),
-                Checksums("always", "xor8")]  # fmt: skip
 _HUB_WAYS: Final = {
     ("in", True): headers.Way.CLIENT_TO_HUB,
     ("out", True): headers.Way.HUB_TO_CLIENT,
@@ -93,7 +90,7 @@ def _fields(row: dict[str, Any], raw: bytes) -> Iterator[Field]:
 
 
 def _mfp(raw: bytes) -> Iterator[Field]:
-    frame, summed = _decoded(raw)
+    frame, summed = anysum.decode(raw)
     head = raw[0]
     yield Field("head", f"{head:08b}: sub-protocol {head >> 5}, flags {head & 15:04b}", 0, 1)
     yield Field("id", str(frame.id), 1, 4)
@@ -114,21 +111,6 @@ def _mfp(raw: bytes) -> Iterator[Field]:
         yield Field("ack", "wanted", 0, 1)
     if summed:
         yield Field("checksum", "right", len(raw) - summed, summed)
-
-
-def _decoded(raw: bytes) -> tuple[Frame, int]:
-    """The frame, and the size of its sum: which kind of sum a link has agreed on is not in its rows."""
-    wrong: MalformedFrame | None = None
-    for sums in _SUMS:
-        try:
-            frame = codec.decode(raw, sums)
-        except MalformedFrame as exc:
-            wrong = exc if wrong is None or isinstance(wrong, ChecksumFailed) else wrong
-            continue
-        has_sum = sums.mode == "always" or bool(raw[0] & CHECKSUM)
-        return frame, (4 if sums.algorithm == "crc32" else 1) if has_sum else 0
-    assert wrong is not None
-    raise wrong
 
 
 def _binary(frame: BinaryFrame, at: int) -> Iterator[Field]:

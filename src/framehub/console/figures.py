@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from framehub.console import outcomes
+from framehub.runtime.tally import MOST_NAMES, OTHERS, RAW
 
-MOST_NAMES: Final = 200
 MOST_WAITING: Final = 20_000
 MOST_FAILURES: Final = 50
 SECONDS: Final = 300
@@ -21,7 +21,7 @@ SECONDS: Final = 300
 SLOT_SECONDS: Final = 5
 SLOTS: Final = 12
 """Latencies by name are those of the last minute."""
-OTHERS: Final = "(others)"
+MINUTE: Final = 60
 
 _STEPS: Final = 4
 """Buckets for each doubling: a figure is right within a tenth."""
@@ -114,6 +114,7 @@ class Figures:
         self._waiting: OrderedDict[bytes, tuple[int, str, str, bool]] = OrderedDict()
         self._now: Counter[str] = Counter()
         self._spread = Spread()
+        self._minute: deque[Spread] = deque(maxlen=MINUTE)
         self._ticks = 0
 
     def take(self, batch: pa.RecordBatch, most: int) -> None:
@@ -142,6 +143,7 @@ class Figures:
             **more,
         }
         self.points.append(point)
+        self._minute.append(self._spread)
         self._now, self._spread = Counter(), Spread()
         self._ticks += 1
         if self._ticks % SLOT_SECONDS == 0:
@@ -153,6 +155,10 @@ class Figures:
         """Every name, the busiest first."""
         found = [named.told() for named in self.names.values()]
         return sorted(found, key=lambda one: (-one["recent"], -one["calls"], one["name"]))
+
+    def minute(self) -> dict[str, float | None]:
+        """How long calls of the last minute took: of all of them, not of its seconds."""
+        return Spread(spread.counts for spread in self._minute if spread.counts).told()
 
     def forget(self) -> None:
         """Nobody looked for a while: calls under way then may have ended unseen."""
@@ -187,7 +193,7 @@ class Figures:
             self.failures.appendleft(_failure(row, protocol, name, found, us))
 
     def _named(self, called: str, name: str) -> Named:
-        key = (called, name or "(raw)")
+        key = (called, name or RAW)
         if key not in self.names and len(self.names) >= MOST_NAMES:
             key = (called, OTHERS)
         if key not in self.names:
@@ -199,7 +205,7 @@ def _failure(row: dict[str, Any], protocol: str, name: str, outcome: str, us: fl
     return {
         "at": row["time_ns"] // 1_000_000,
         "called": outcomes.CALLED[protocol],
-        "name": name or "(raw)",
+        "name": name or RAW,
         "outcome": outcome,
         "code": row["error"] or "",
         "ms": round(us / 1000, 3),

@@ -7,12 +7,11 @@ Only rows at the client's side count: a call that went to three workers is one c
 from typing import Any, Final
 
 from framehub.codes import ErrorCode, HubCommand, HubError, Service
+from framehub.runtime.tally import ABORTED, ERROR, OK, TIMEOUT
+
+__all__ = ["ABORTED", "CALLED", "ERROR", "KINDS", "OK", "OPEN", "OPENED", "TIMEOUT", "called", "step"]
 
 OPENED: Final = "opened"
-OK: Final = "ok"
-ERROR: Final = "error"
-TIMEOUT: Final = "timeout"
-ABORTED: Final = "aborted"
 OPEN: Final = "open"
 
 KINDS: Final = {

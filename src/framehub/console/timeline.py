@@ -182,10 +182,10 @@ def _hop(part: Row, given: Row, later: Sequence[Row], start: Row, now_ns: int) -
     if answer is not None and (stopped is None or answer["seq"] < stopped["seq"]):
         answered_at = _ms(start, answer)
         late = part["closed"] is not None and answered_at > part["closed"]
-        verb = "failed" if answer["kind"] in ("exception", "service_error") else "answered"
-        text = f"It {verb} {_took(answered_at - got_at)} later"
+        how = "failed" if answer["kind"] in ("exception", "service_error") else "answered"
+        text = f"It {how} {_took(answered_at - got_at)} later"
         text += ", when nobody waited any more." if late else "."
-        return [*told, _said(text, "late" if late else "answered", answered_at)]
+        return [*told, _said(text, "late" if late else how, answered_at)]
     end = _ms(start, stopped) if stopped is not None else part["closed"]
     held = end - got_at if end is not None else (now_ns - given["time_ns"]) / 1e6
     known = "It took it on" if has_it or given["protocol"] == "hub" else "It never said that it has it"

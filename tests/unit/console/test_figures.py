@@ -2,10 +2,18 @@
 
 import pytest
 
-from framehub.console.figures import MOST_NAMES, MOST_WAITING, OTHERS, SLOT_SECONDS, SLOTS, Figures, Spread
+from framehub.console.figures import (
+    MINUTE,
+    MOST_WAITING,
+    SLOT_SECONDS,
+    SLOTS,
+    Figures,
+    Spread,
+)
 from framehub.journal.mfp_rows import IN, OUT
 from framehub.mfp.frames import RequestFrame
 from framehub.rpc import words
+from framehub.runtime.tally import MOST_NAMES, OTHERS
 from tests.unit.console.rows import ASKED, CLIENT, WORKER, Script, pondered, timed_out
 
 ALL = 10_000
@@ -70,6 +78,22 @@ def test_latencies_are_those_of_the_last_minute_and_counts_stay() -> None:
         figures.tick(second)
     (one,) = figures.told()
     assert (one["calls"], one["recent"], one["p50"]) == (1, 0, None)
+
+
+def test_latencies_of_the_minute_are_those_of_its_calls_and_not_of_its_seconds() -> None:
+    figures = Figures()
+    for second, took in enumerate((1, 1, 2, 1, 1, 404, 1, 1920)):  # one call a second
+        script = Script()
+        script.request(0)
+        script.respond(took)
+        figures.take(script.batch, ALL)
+        figures.tick(second)
+    assert figures.minute()["p95"] == pytest.approx(1920, rel=0.1)
+    assert figures.minute()["p50"] == pytest.approx(1, rel=0.1)
+    for second in range(MINUTE):
+        assert figures.minute()["p99"] is not None, second
+        figures.tick(second)
+    assert figures.minute() == {"p50": None, "p95": None, "p99": None}
 
 
 def test_rows_over_the_budget_are_counted_and_not_followed() -> None:

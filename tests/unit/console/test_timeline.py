@@ -69,6 +69,18 @@ def test_a_call_that_is_answered() -> None:
     assert story["ms"] == 14.0
 
 
+def test_a_worker_that_failed_is_told_as_a_failure() -> None:
+    script = Script()
+    script.request(0)
+    script.query(1, IN, parent=ASKED)
+    script.query(2, OUT)
+    script.rpc_says(3, IN, WORKER, words.RESPONSE_EXCEPTION, b"id", b"no")
+    script.rpc_says(4, OUT, CLIENT, words.RESPONSE_EXCEPTION, b"id", b"no")
+    script.respond(5, error="application")
+    said = [(sentence["text"], sentence["kind"]) for sentence in told(script, BOTH)["sentences"]]
+    assert said[2] == ("It failed 1 ms later.", "failed")
+
+
 def test_an_answer_that_comes_too_late_is_called_so() -> None:
     script = Script()
     script.request(0)

@@ -39,7 +39,7 @@ export function explanation(frame: Explained): HTMLElement {
     const head = h("tr", {}, h("th", { scope: "col" }, "Field"), h("th", { scope: "col" }, "Value"), h("th", { scope: "col", class: "number" }, "Bytes"));
     add(shown, h("table", { class: "fields" }, h("thead", {}, head), h("tbody", {}, ...fields)));
   }
-  if (frame.text) add(shown, h("h3", {}, "Payload"), h("pre", { class: "payload", tabindex: "0" }, pretty(frame.text)));
+  if (isLegible(frame.text)) add(shown, h("h3", {}, "Payload"), h("pre", { class: "payload", tabindex: "0" }, pretty(frame.text)));
   if (frame.raw) {
     const cut = frame.raw.length / 2 < frame.bytes ? `, the first ${bytes(frame.raw.length / 2)}` : "";
     add(shown, h("h3", {}, `Bytes${cut}`), dump);
@@ -49,6 +49,9 @@ export function explanation(frame: Explained): HTMLElement {
   }
   return shown;
 }
+
+/** Whether there is a text for people; the bytes of others are shown all the same. */
+const isLegible = (text: string): boolean => text !== "" && !/[\x00-\x08\x0e-\x1f\x7f]/.test(text);
 
 function summary(frame: Explained): HTMLElement {
   const rows: [string, Node | string][] = [

@@ -1,11 +1,12 @@
 /** Frames as they pass: filtered by the gateway, bounded here, explained when asked. */
 
 import { add, fill, h, say } from "../dom.ts";
-import { ALL, DIRECTIONS, type Filter, KINDS, PROTOCOLS, read, write } from "../filter.ts";
-import { bytes, clock, count, short } from "../format.ts";
+import { ALL, DIRECTIONS, type Filter, isEverything, KINDS, PROTOCOLS, read, write } from "../filter.ts";
+import { bytes, clock, count, counted, seconds, short } from "../format.ts";
+import { quoted, shell } from "../hints.ts";
 import type { Session } from "../session.ts";
 import type { Explained, Line } from "../told.ts";
-import { badge, command, complaint, heading, type View } from "../view.ts";
+import { badge, command, complaint, heading, pressed, type View } from "../view.ts";
 import { explanation } from "./explain.ts";
 
 const MOST = 500;
@@ -14,7 +15,8 @@ export class Frames implements View {
   readonly element = h("div", { class: "view" });
   readonly #session: Session;
   readonly #body = h("tbody");
-  readonly #status = h("p", { class: "muted", role: "status" });
+  readonly #status = h("p", { class: "muted" });
+  readonly #scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "frames" });
   readonly #empty = h("div", { class: "empty" });
   readonly #panel = h("aside", { class: "card panel", hidden: true, "aria-label": "one frame" });
   readonly #pause: HTMLButtonElement;
@@ -30,6 +32,8 @@ export class Frames implements View {
   #asking = 0;
   #seen = 0;
   #dropped = 0;
+  /** Since when frames that fit are listed. */
+  #since = Date.now();
   #wasShown: HTMLElement | undefined;
 
   constructor(session: Session) {
@@ -62,7 +66,8 @@ export class Frames implements View {
       h("th", { scope: "col", class: ["", "", "", "", "", "number", "number", "wide"][at] ?? "" }, title),
     );
     const table = h("table", { class: "lines" }, h("thead", {}, h("tr", {}, ...head)), this.#body);
-    const list = h("div", { class: "card list" }, h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "frames" }, table), this.#empty);
+    add(this.#scroller, table);
+    const list = h("div", { class: "card list" }, this.#scroller, this.#empty);
     add(
       this.element,
       heading("Frames", "Every frame as it is recorded, the newest first. Choose one to have it explained.", this.#pause, clear),
@@ -78,6 +83,7 @@ export class Frames implements View {
     this.#isSeen = true;
     this.#filter = read(rest);
     this.#fillForm();
+    this.#since = Date.now();
     this.#tell();
     this.again();
   }
@@ -109,6 +115,11 @@ export class Frames implements View {
       case "j":
       case "k":
         this.#step(event.key === "j" ? 1 : -1);
+        return true;
+      case "ArrowDown":
+      case "ArrowUp":
+        if (!this.#scroller.contains(document.activeElement)) return false;
+        this.#step(event.key === "ArrowDown" ? 1 : -1);
         return true;
       default:
         return false;
@@ -170,6 +181,7 @@ export class Frames implements View {
     this.#isPaused = paused;
     say(this.#pause, paused ? "Go on" : "Pause");
     this.#pause.classList.toggle("active", paused);
+    this.#since = Date.now();
     this.again();
     this.#tell();
   }
@@ -177,6 +189,7 @@ export class Frames implements View {
   #clear(): void {
     this.#body.replaceChildren();
     this.#seen = this.#dropped = 0;
+    this.#since = Date.now();
     this.#tell();
   }
 
@@ -196,18 +209,16 @@ export class Frames implements View {
     const line: HTMLTableRowElement = h(
       "tr",
       {
-        tabindex: "0",
+        tabindex: "-1",
         class: problem ? "problem" : "",
         onclick: open,
-        onkeydown: (event: KeyboardEvent) => {
-          if (event.key === "Enter") open();
-        },
+        onkeydown: (event: KeyboardEvent) => pressed(event) && open(),
       },
       h("td", { class: "mono soft" }, clock(row.at)),
       h("td", { class: "mono soft" }, short(row.link)),
       h("td", {}, h("span", { class: `way ${row.direction}`, title: `${incoming ? "from" : "to"} the ${row.party}` }, `${incoming ? "←" : "→"} ${row.party}`)),
       h("td", {}, badge(row.protocol, row.protocol), " ", row.says),
-      h("td", {}, row.name),
+      h("td", { title: row.name }, row.name),
       h("td", { class: "number" }, row.user || ""),
       h("td", { class: "number" }, row.bytes ? bytes(row.bytes) : ""),
       h("td", { class: "wide mono cut" }, problem ? badge(problem, "bad") : null, problem ? " " : null, row.preview ?? ""),
@@ -218,16 +229,26 @@ export class Frames implements View {
   #tell(): void {
     const lost = this.#dropped ? ` · ${count(this.#dropped)} left out, they came too fast` : "";
     const rest = this.#seen > MOST ? `, the newest ${MOST} are listed` : "";
-    say(this.#status, `${this.#isPaused ? "Paused · " : ""}${count(this.#seen)} frames${rest}${lost}`);
+    say(this.#status, `${this.#isPaused ? "Paused · " : ""}${counted(this.#seen, "frame")}${rest}${lost}`);
     this.#empty.hidden = this.#body.childElementCount > 0;
     if (this.#empty.hidden) return;
-    const isRecording = this.#session.welcome?.journal.is_on ?? true;
-    fill(
-      this.#empty,
-      h("p", {}, isRecording ? "Waiting for frames that fit." : "This gateway records nothing, so there are no frames to see."),
-      h("p", { class: "muted" }, isRecording ? "Make some: " : "Start it with a journal: "),
-      command(isRecording ? "framehub ping" : "framehub serve --journal DIR"),
-    );
+    fill(this.#empty, ...this.#nothing());
+  }
+
+  /** Why there is nothing to see, and what to do about it. */
+  #nothing(): HTMLElement[] {
+    const muted = (text: string) => h("p", { class: "muted" }, text);
+    const { journal, addresses } = this.#session.welcome ?? {};
+    if (journal?.is_on === false) {
+      return [h("p", {}, "This gateway records nothing, so there are no frames to see."), muted("Start it with a journal: "), command("framehub serve --journal DIR")];
+    }
+    const isAll = isEverything(this.#filter);
+    const told: HTMLElement[] = [h("p", {}, this.#isPaused ? "Paused: what passes now is not listed." : `${isAll ? "Nothing passed" : "Nothing that fits passed"} since ${seconds(this.#since)}.`)];
+    if (isAll && addresses) told.push(muted("Make some: "), command(shell("framehub ping", "mfp", addresses)));
+    if (addresses?.journal) {
+      told.push(muted("What passed before is in the journal, its end and all of it: "), command(`framehub journal tail ${quoted(addresses.journal)}`), command(`framehub journal cat ${quoted(addresses.journal)}`));
+    }
+    return told;
   }
 
   async #explain(row: Line, line: HTMLElement): Promise<void> {
@@ -237,11 +258,12 @@ export class Frames implements View {
     const close = h("button", { type: "button", class: "quiet", onclick: () => this.#close(), "aria-label": "close", title: "close (Esc)" }, "✕");
     const title = h("header", {}, h("h2", {}, `${row.says} `, badge(row.protocol, row.protocol)), close);
     this.#panel.hidden = false;
-    fill(this.#panel, title, h("p", { class: "muted" }, "…"));
+    const told = h("div", {}, h("p", { class: "muted" }, "…"));
+    fill(this.#panel, title, told);
     try {
-      fill(this.#panel, title, explanation(await this.#session.ask<Explained>("frame", row.seq)));
+      fill(told, explanation(await this.#session.ask<Explained>("frame", row.seq)));
     } catch (error) {
-      fill(this.#panel, title, complaint(error));
+      fill(told, complaint(error));
     }
   }
 
@@ -253,7 +275,8 @@ export class Frames implements View {
 
   #step(by: number): void {
     const lines = [...this.#body.children] as HTMLElement[];
-    const at = lines.indexOf(document.activeElement as HTMLElement);
+    const on = lines.indexOf(document.activeElement as HTMLElement);
+    const at = on < 0 && this.#wasShown ? lines.indexOf(this.#wasShown) : on; // or from the one that is explained
     lines[Math.min(lines.length - 1, Math.max(0, at + by))]?.focus();
   }
 }

@@ -1,7 +1,8 @@
 /** Who is connected, which services, functions and workers there are: tables that keep up. */
 
 import { add, h, say } from "../dom.ts";
-import { bytes, count, took } from "../format.ts";
+import { bytes, count, counted, took } from "../format.ts";
+import { shell } from "../hints.ts";
 import type { Session } from "../session.ts";
 import { Table } from "../table.ts";
 import { typeName } from "../schema.ts";
@@ -86,7 +87,6 @@ export class Connections extends Asking<Told> {
       { title: "Conversations", class: "number wide", cell: ({ exchanges }) => count(exchanges) },
     ],
     h("p", {}, "Nobody is connected by MFP."),
-    command("framehub ping"),
   );
   readonly #hub = new Table<HubClient>(
     "Clients of the hub",
@@ -123,6 +123,8 @@ export class Connections extends Asking<Told> {
       `${count(told.mfp_open)} open${listed} · ${count(told.mfp_opened)} so far` +
         (refused.length ? ` · refused: ${refused.join(", ")}` : ""),
     );
+    const welcome = this.session.welcome;
+    this.#mfp.whenEmpty(h("p", {}, "Nobody is connected by MFP."), welcome ? command(shell("framehub ping", "mfp", welcome.addresses)) : null);
     this.#mfp.update(told.mfp, ({ link }) => link);
     this.#hub.update(told.hub, ({ link }) => link);
   }
@@ -147,8 +149,8 @@ interface ServicesTold {
 type Both<T> = readonly [T, readonly Callable[]];
 
 const aboutColumns = (named: () => readonly Named[]) => [
-  { title: "Name", cell: (row: Callable) => callLink(row.name, row.called) },
-  { title: "Takes", class: "mono soft", cell: (row: Callable) => takes(row) },
+  { title: "Name", class: "named", cell: (row: Callable) => callLink(row.name, row.called) },
+  { title: "Takes", class: "mono soft wraps", cell: (row: Callable) => takes(row) },
   { title: "Gives", class: "mono soft", cell: (row: Callable) => (row.result ? typeName(row.result) : "any") },
   { title: "p95", class: "number", cell: (row: Callable) => took(named().find(({ name }) => name === row.name)?.p95) },
   { title: "About", class: "wide soft", cell: (row: Callable) => row.doc.split("\n")[0] ?? "" },
@@ -176,10 +178,7 @@ export class Services extends Asking<Both<ServicesTold>> {
       { title: "Streams", class: "number", cell: ({ streams }) => count(streams) },
       { title: "", cell: (row) => (row.is_leaving ? badge("leaving", "warn") : badge("here", "good")) },
     ],
-    h("p", {}, "No service is here yet. Start one:"),
-    command("framehub service MODULE:SERVICE"),
-    h("p", { class: "muted" }, "The sample: "),
-    command("framehub service framehub.gateway.sample_service:service"),
+    h("p", {}, "No service is here yet."),
   );
   readonly #functions = new Table<Callable>("Functions of services", aboutColumns(() => this.#named), h("p", {}, "No service has named its functions."));
 
@@ -204,7 +203,10 @@ export class Services extends Asking<Both<ServicesTold>> {
   }
 
   protected tell([told, callables]: Both<ServicesTold>): void {
-    say(this.#counts, told.is_on ? `${count(told.streams)} streams open · ${bytes(told.held_bytes)} waiting` : "This gateway has no hub.");
+    say(this.#counts, told.is_on ? `${counted(told.streams, "stream")} open · ${bytes(told.held_bytes)} waiting` : "This gateway has no hub.");
+    const to = this.session.welcome?.addresses;
+    if (!told.is_on) this.#instances.whenEmpty(h("p", {}, "This gateway has no hub, so no service can connect."));
+    else if (to) this.#instances.whenEmpty(...starting("No service is here yet. Start one:", shell("framehub service MODULE:NAME", "services", to), shell("framehub service framehub.gateway.sample_service:service", "services", to)));
     this.#instances.update(told.instances, ({ link }) => link);
     this.#functions.update(callables.filter(({ called }) => called === "service"), ({ name }) => name);
   }
@@ -240,8 +242,7 @@ export class Functions extends Asking<Both<FunctionsTold>> {
       { title: "Load", class: "wide", cell: ({ queries, window }) => load(queries, window) },
       { title: "", cell: (row) => (row.is_leaving ? badge("leaving", "warn") : badge("here", "good")) },
     ],
-    h("p", {}, "No worker is here yet. Start one:"),
-    command("framehub worker jobs:worker"),
+    h("p", {}, "No worker is here yet."),
   );
 
   constructor(session: Session) {
@@ -255,10 +256,7 @@ export class Functions extends Asking<Both<FunctionsTold>> {
         { title: "Waiting", class: "number", cell: (row) => this.#waiting.get(row.name)?.waiting ?? 0 },
         ...rest,
       ],
-      h("p", {}, "No functions yet. A worker brings them:"),
-      command("framehub worker jobs:worker"),
-      h("p", { class: "muted" }, "The sample: "),
-      command("framehub worker framehub.gateway.sample_functions:worker"),
+      h("p", {}, "No functions yet."),
     );
     add(
       this.element,
@@ -281,12 +279,31 @@ export class Functions extends Asking<Both<FunctionsTold>> {
   protected tell([told, callables]: Both<FunctionsTold>): void {
     say(
       this.#counts,
-      told.is_on ? `${count(told.pending)} queries without an answer · ${bytes(told.held_bytes)} kept` : "This gateway has no remote functions.",
+      told.is_on ? `${counted(told.pending, "query", "queries")} without an answer · ${bytes(told.held_bytes)} kept` : "This gateway has no remote functions.",
     );
     this.#waiting = new Map(told.functions.map((one) => [one.name, one]));
+    this.#hint(told.is_on);
     this.#functions.update(callables.filter(({ called }) => called === "function"), ({ name }) => name);
     this.#workers.update(told.workers, ({ link }) => link);
   }
+
+  #hint(isOn: boolean): void {
+    const to = this.session.welcome?.addresses;
+    if (!isOn) {
+      this.#functions.whenEmpty(h("p", {}, "This gateway has no remote functions."));
+      this.#workers.whenEmpty(h("p", {}, "No worker can connect here."));
+    } else if (to) {
+      const command = shell("framehub worker MODULE:NAME", "workers", to);
+      this.#functions.whenEmpty(...starting("No functions yet. A worker brings them:", command, shell("framehub worker framehub.gateway.sample_functions:worker", "workers", to)));
+      this.#workers.whenEmpty(...starting("No worker is here yet. Start one:", command));
+    }
+  }
+}
+
+/** How to begin: the command, and one that needs nothing of one's own. */
+function starting(what: string, own: string, sample = ""): HTMLElement[] {
+  const more = sample ? [h("p", { class: "muted" }, "The sample: "), command(sample)] : [];
+  return [h("p", {}, what), command(own), ...more];
 }
 
 function load(queries: number, window: number): HTMLElement {

@@ -2,9 +2,11 @@
 
 import { Chart } from "../chart.ts";
 import { add, fill, h, say } from "../dom.ts";
-import { bytes, count, seconds, share, took } from "../format.ts";
+import { bytes, count, counted, seconds, share, took } from "../format.ts";
+import { beginning } from "../hints.ts";
+import type { Session } from "../session.ts";
 import { Table } from "../table.ts";
-import type { Failure, Named, Point, State } from "../told.ts";
+import type { Callable, Failure, Named, Point, State } from "../told.ts";
 import { badge, command, heading, outcomeBadge, storyLink, type View } from "../view.ts";
 
 const SLOTS = 300;
@@ -34,13 +36,16 @@ export class Overview implements View {
   readonly #links = new Chart("Open connections", count, SLOTS);
   readonly #named: Table<Named>;
   readonly #failures: Table<Failure>;
+  readonly #session: Session;
   #points: Point[] = [];
+  #isSeen = false;
 
-  constructor() {
+  constructor(session: Session) {
+    this.#session = session;
     this.#named = new Table<Named>(
       "What is called",
       [
-        { title: "Name", class: "wide", cell: (row) => h("span", {}, callLink(row.name, row.called), " ", badge(row.called)) },
+        { title: "Name", class: "wide broken", cell: (row) => h("span", {}, callLink(row.name, row.called), " ", badge(row.called)) },
         { title: "Per min", class: "number", cell: (row) => count(row.recent) },
         { title: "Failed", class: "number", cell: (row) => failed(row) },
         { title: "p50", class: "number", cell: (row) => took(row.p50) },
@@ -48,17 +53,15 @@ export class Overview implements View {
         { title: "p99", class: "number", cell: (row) => took(row.p99) },
       ],
       h("p", {}, "Nothing was called since this page looks on."),
-      h("p", { class: "muted" }, "Try something in the ", h("a", { href: "#/playground" }, "playground"), ", or from a shell: "),
-      command("framehub request chat '{\"text\": \"hello\"}'"),
     );
     this.#failures = new Table<Failure>(
       "What failed last",
       [
         { title: "When", class: "mono", cell: (row) => seconds(row.at) },
-        { title: "Name", class: "wide", cell: (row) => row.name },
-        { title: "Outcome", cell: (row) => outcomeBadge(row.outcome, row.code === "application" ? "" : row.code) },
+        { title: "Name", class: "wide broken", cell: (row) => row.name },
+        { title: "Outcome", class: "outcome", cell: (row) => outcomeBadge(row.outcome, row.code === "application" ? "" : row.code) },
         { title: "After", class: "number", cell: (row) => took(row.ms) },
-        { title: "", cell: (row) => storyLink(row.exchange, "why?") },
+        { title: "", class: "kept", cell: (row) => storyLink(row.exchange, "why?") },
       ],
       h("p", {}, "No failure since this page looks on."),
     );
@@ -82,6 +85,15 @@ export class Overview implements View {
     this.#points = [...points];
   }
 
+  show(): void {
+    this.#isSeen = true;
+    void this.#hint();
+  }
+
+  hide(): void {
+    this.#isSeen = false;
+  }
+
   update(state: State): void {
     if (state.point) this.#points = [...this.#points, state.point].slice(-SLOTS);
     const points = this.#points;
@@ -97,9 +109,32 @@ export class Overview implements View {
       { label: "p95", tone: "two", values: known(({ p95 }) => p95) },
       { label: "p50", tone: "one", values: known(({ p50 }) => p50) },
     ]);
-    this.#links.update([{ label: "open", tone: "one", area: true, values: points.map(({ open }) => open) }]);
+    this.#links.update([
+      { label: "MFP", tone: "one", area: true, values: points.map(({ open }) => open) },
+      { label: "hub", tone: "two", values: points.map(({ hub }) => hub) },
+    ]);
     this.#named.update(state.named, ({ called, name }) => `${called} ${name}`);
     this.#failures.update(state.failures, ({ exchange, at }) => `${exchange} ${at}`);
+    if (this.#isSeen && state.named.length === 0) void this.#hint();
+  }
+
+  /** What could be called, while nothing was. */
+  async #hint(): Promise<void> {
+    const { welcome, status } = this.#session;
+    if (!welcome || status !== "open") return;
+    let callables: readonly Callable[];
+    try {
+      callables = await this.#session.ask<Callable[]>("callables");
+    } catch {
+      return; // the page says that the connection went
+    }
+    const first = beginning(callables, welcome.addresses);
+    const words = callables.length && welcome.inside ? ["Try something in the ", h("a", { href: "#/playground" }, "playground"), first ? ", or from a shell: " : "."] : [first?.why ?? ""];
+    this.#named.whenEmpty(
+      h("p", {}, "Nothing was called since this page looks on."),
+      h("p", { class: "muted" }, ...words),
+      first ? command(first.command) : null,
+    );
   }
 
   #tell(state: State, points: readonly Point[]): void {
@@ -111,9 +146,8 @@ export class Overview implements View {
     say(this.#frames.note, `${bytes(Math.round(mean(({ bytes: size }) => size)))}/s`);
     say(this.#calls.value, count(Math.round(mean(({ calls: all }) => all) * 10) / 10));
     say(this.#calls.note, `${count(calls)} last minute`);
-    const slow = minute.map(({ p95 }) => p95).filter((value) => value !== null);
-    say(this.#latency.value, took(slow.length ? median(slow) : null));
-    say(this.#latency.note, "median, last minute");
+    say(this.#latency.value, took(state.minute.p95));
+    say(this.#latency.note, "last minute");
     say(this.#errors.value, count(lost));
     say(this.#errors.note, `${share(lost, calls)} of calls`);
     this.#errors.element.classList.toggle("alarmed", lost > 0);
@@ -121,7 +155,8 @@ export class Overview implements View {
     say(this.#open.note, `${state.connections.mfp_open} MFP, ${state.connections.hub_open} hub`);
     say(this.#pending.value, count(state.pending));
     say(this.#pending.note, `${bytes(state.buffered_bytes)} held`);
-    fill(this.#notice, ...notices(state));
+    const told = notices(state);
+    if (told.map((one) => one.outerHTML).join("") !== this.#notice.innerHTML) fill(this.#notice, ...told);
   }
 }
 
@@ -132,9 +167,9 @@ function notices(state: State): HTMLElement[] {
   if (!state.journal.is_on) {
     say("warn", "This gateway records nothing, and frames, latencies and timelines come from the journal. Start it with ", command("framehub serve --journal DIR"));
   } else if (state.journal.dropped) {
-    say("warn", `${count(state.journal.dropped)} rows were not recorded: the disk is too slow.`);
+    say("warn", `${counted(state.journal.dropped, "row was", "rows were")} not recorded: the disk is too slow.`);
   }
-  if (state.skipped > 0) say("info", `${count(state.skipped)} frames passed too fast to be looked at one by one: latencies are those of the others.`);
+  if (state.skipped > 0) say("info", `${counted(state.skipped, "frame")} passed too fast to be looked at one by one: latencies are those of the others.`);
   return told;
 }
 
@@ -144,9 +179,4 @@ function failed({ recent, recent_failed: lost }: Named): HTMLElement | string {
 
 const sum = (points: readonly Point[], name: "failed" | "calls"): number =>
   points.reduce((all, point) => all + point[name], 0);
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
 

@@ -1,9 +1,9 @@
 /** One conversation as a picture: who took part, what passed between them, and what that means. */
 
 import { add, h, svg } from "../dom.ts";
-import { bytes, clock, count, short, took } from "../format.ts";
+import { bytes, clock, counted, short, took } from "../format.ts";
 import type { Lane, Story, StoryEvent } from "../told.ts";
-import { badge, outcomeBadge, storyLink } from "../view.ts";
+import { badge, outcomeBadge, pressed, storyLink } from "../view.ts";
 
 const ROW = 34;
 const NARROW = 820;
@@ -48,7 +48,7 @@ function diagram(story: Story, onframe: (event: StoryEvent, row: HTMLElement) =>
   const { lanes, events } = story;
   const place = new Map(lanes.map((lane, at) => [lane.id, at]));
   const high = TOP + ROW * events.length + 8;
-  const lane = innerWidth <= NARROW ? 56 : 100;
+  const lane = innerWidth <= NARROW ? 56 : 88;
   const width = lane * lanes.length;
   const at = (id: string) => lane * (place.get(id) ?? 0) + lane / 2;
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${high}`, width, height: high, class: "arrows", "aria-hidden": "true" });
@@ -59,7 +59,7 @@ function diagram(story: Story, onframe: (event: StoryEvent, row: HTMLElement) =>
     add(drawing, arrow(at(event.from), at(event.to), y, problem ? "problem" : event.protocol));
     const open = () => onframe(event, row);
     const before = number === 0 ? 0 : event.after - (events[number - 1]?.after ?? 0);
-    const row: HTMLElement = h("div", { class: `event ${problem ? "problem" : ""} ${event.from === event.to ? "inner" : ""}`, tabindex: "0", role: "button", onclick: open, onkeydown: (press: KeyboardEvent) => press.key === "Enter" && open() },
+    const row: HTMLElement = h("div", { class: `event ${problem ? "problem" : ""} ${event.from === event.to ? "inner" : ""}`, tabindex: "0", role: "button", onclick: open, onkeydown: (press: KeyboardEvent) => pressed(press) && open() },
       h("span", { class: "after", title: clock(event.at) }, `+${took(event.after)}`),
       h("span", { class: `waited ${before > 20 ? "long" : ""}` }, number === 0 ? "" : took(before)),
       h("span", { class: "what" }, badge(event.protocol, event.protocol), ` ${event.says}`, event.error ? badge(event.error, "bad") : null),
@@ -68,7 +68,7 @@ function diagram(story: Story, onframe: (event: StoryEvent, row: HTMLElement) =>
     return row;
   });
   const heads = lanes.map((one) => h("div", { class: `lane ${one.party}` }, laneName(one)));
-  const left = story.left_out ? h("p", { class: "muted" }, `${count(story.left_out)} frames in between are not shown.`) : null;
+  const left = story.left_out ? h("p", { class: "muted" }, `${counted(story.left_out, "frame")} in between ${story.left_out === 1 ? "is" : "are"} not shown.`) : null;
   return h("section", { class: "card" },
     h("h2", {}, "Frames"),
     h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "frames of this conversation" },
