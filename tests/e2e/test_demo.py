@@ -1,11 +1,13 @@
 """``framehub demo``: the whole path, as a newcomer sees it."""
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .conftest import Cli
+from .conftest import ENV, FRAMEHUB, Cli
 
 
 @pytest.mark.spark
@@ -62,3 +64,36 @@ def test_the_demo_shows_every_outcome_and_its_commands_work(cli: Cli, tmp_path: 
     refused = cli("demo", "--out", ".")
     assert refused.returncode == 1
     assert "not empty" in refused.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_asked_to_end_leaves_nothing_running(tmp_path: Path, number: signal.Signals) -> None:
+    plainly = ("env", "--default-signal=HUP")  # the tests may run under nohup
+    demo = subprocess.Popen(
+        [*plainly, FRAMEHUB, "demo", "--out", "d"], cwd=tmp_path, env=ENV, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert demo.stderr is not None
+        assert any(line.startswith("3 ") for line in demo.stderr)  # the chat is over
+        assert len(processes_in(tmp_path)) >= 4  # itself, a gateway, a worker, a service
+        demo.send_signal(number)
+        demo.send_signal(number)  # a shell and the kernel both tell of a terminal's end
+        told = demo.stderr.read()
+        assert demo.wait(60) == 128 + number
+    finally:
+        demo.kill()
+        demo.communicate()
+    assert "Traceback" not in told
+    assert processes_in(tmp_path) == []
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Processes that work in this folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if place.readlink() == folder:
+                found.append(place.parent.name)
+        except OSError:
+            continue  # it ended meanwhile, or is somebody else's
+    return found

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from framehub.journal.record import FIXED, NO_ID, Row
+from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
 
 COMMAND = [str(Path(sys.executable).with_name("framehub")), "journal"]
+FIXED_ROW = FIXED.pack(1, 1, b"linklink", 0, 1, 0, 0, -1, -1, 6, *[-1] * 5, 0, -1, -1, -1, NO_ID, NO_ID, 2)
 
 
 def framehub(*args: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -59,7 +61,9 @@ def test_check_of_a_torn_tail_warns_and_of_damage_fails(copy: Callable[[], Path]
     directory = copy()
     file = directory / f"{1:020d}.fhj"
     os.truncate(file, file.stat().st_size - 7)
-    assert "torn tail at byte" in framehub("check", directory).stderr
+    done = framehub("check", directory)
+    assert "torn tail at byte" in done.stderr
+    assert done.stdout.endswith("\nclean but for a torn tail\n")
     data = bytearray(file.read_bytes())
     data[9000] ^= 1
     file.write_bytes(data)
@@ -69,6 +73,27 @@ def test_check_of_a_torn_tail_warns_and_of_damage_fails(copy: Callable[[], Path]
     assert (damage["after_seq"], damage["before_seq"]) == (0, 2049)
     assert "NOT clean" in framehub("check", directory, code=1).stdout
     assert "not sealed" in framehub("compact", directory, code=1).stderr
+
+
+def test_whatever_reads_says_what_is_missing_and_of_which_node(tmp_path: Path) -> None:
+    settings = WriterSettings(segment_bytes=1, seal=False)
+    for name in ("north", "south"):
+        writer = JournalWriter(tmp_path / name, node=name, settings=settings)
+        for _ in range(4):
+            writer.append(Row(FIXED_ROW))
+            writer.flush(20)
+        writer.close(seal=False)
+    (tmp_path / "north" / f"{2:020d}.fhj").unlink()
+    third = tmp_path / "south" / f"{3:020d}.fhj"
+    os.truncate(third, third.stat().st_size - 1)
+    lost = ["Warning: north: row 2 is missing", "Warning: south: row 3 is missing"]
+    for command in ("cat", "tail", "stats"):
+        assert framehub(command, tmp_path).stderr.splitlines() == lost
+    assert framehub("cat", tmp_path, "--seq", "4").stderr == ""
+    first, second = framehub("check", tmp_path, code=1).stderr.splitlines()
+    assert first == "Error: north: row 2 is missing"
+    assert second.startswith(f"Error: south: {third.name}: damage at byte ")
+    assert second.endswith("the body of a block is cut short (row 3 is lost)")
 
 
 def test_cat_prints_rows_or_objects(sample: Path) -> None:
@@ -101,9 +126,8 @@ def test_tail_follows_a_writer_until_interrupted(copy: Callable[[], Path]) -> No
     assert following.stdout is not None
     first = json.loads(following.stdout.readline())
     assert first["seq"] == 5000
-    fixed = FIXED.pack(1, 1, b"linklink", 0, 1, 0, 0, -1, -1, 6, *[-1] * 5, 0, -1, -1, -1, NO_ID, NO_ID, 2)
     with JournalWriter(directory) as writer:
-        writer.append(Row(fixed))
+        writer.append(Row(FIXED_ROW))
     assert json.loads(following.stdout.readline())["seq"] == 5001
     following.send_signal(signal.SIGINT)
     _, said = following.communicate(timeout=20)

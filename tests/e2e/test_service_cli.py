@@ -110,7 +110,7 @@ async def test_a_hub_that_was_killed_and_comes_back_has_it_again(house: Hub) -> 
         ("nowhere:service", "no module 'nowhere' here or installed"),
         ("quotes", "want MODULE:NAME, like quotes:service"),
         ("quotes:srvice", "module 'quotes' has no 'srvice'; it has service, empty"),
-        ("quotes:number", "'number' is a int, not framehub.Service"),
+        ("quotes:number", "'number' is of type int, not framehub.Service"),
         ("quotes:empty", "this service has no functions: decorate some with @service.function(1)"),
         ("unguarded:service", 'put that under if __name__ == "__main__"'),
         ("wrong:service", "wrong.py:3: f: bytes are a whole body, or none"),

@@ -161,7 +161,7 @@ def test_a_file_that_breaks_while_it_runs_keeps_who_is_in(serve: Serve, cli: Cli
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("# one\nnonsense\n", "Error: tokens, line 2: want USER"), ("", "Error: tokens in tokens: it is empty")],
+    [("# one\nnonsense\n", "tokens, line 2: want USER"), ("", "tokens in tokens: it is empty")],
 )
 def test_a_file_that_is_wrong_at_the_start_is_one_line(
     cli: Cli, tmp_path: Path, text: str, said: str
@@ -171,7 +171,7 @@ def test_a_file_that_is_wrong_at_the_start_is_one_line(
         "serve", "--listen", "127.0.0.1:0", "--clients", "off", "--workers", "off", "--tokens", "tokens"
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith(f"Error: command line --tokens: [gateway] tokens: {said}")
     missing = cli("serve", "--tokens", "nowhere")
     assert missing.returncode == 2
     assert "File 'nowhere' does not exist" in missing.stderr

@@ -118,8 +118,8 @@ async def _result(
         argument = encoded(entry, value, files)
         try:
             result = await client.call_bytes(name, argument, timeout=max(0.001, until - loop.time()))
-        except RemoteTimeout as exc:
-            raise RemoteTimeout(name, f"{exc.message} ({client.timeout:g} s)") from None
+        except RemoteTimeout:
+            raise RemoteTimeout(name, client.silence(client.timeout)) from None
     return entry, result
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from framehub.gateway.config import ConfigProblems, load
+from framehub.gateway.config_files import shut_out
 from framehub.gateway.config_page import example, shown
 from framehub.gateway.config_values import as_toml
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group()
@@ -21,28 +23,44 @@ def config() -> None:
 
 
 @config.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=_FILE, envvar="FRAMEHUB_CONFIG")
 @click.pass_context
 def check(ctx: click.Context, file: Path) -> None:
-    """Say what is wrong with FILE and with settings in the environment, a line each (exit code 1)."""
+    """Say what is wrong with FILE and with settings in the environment, a line each (exit code 1).
+
+    FILE is that of FRAMEHUB_CONFIG if none is given. The files that settings name are looked into; the
+    app is not imported.
+    """
     try:
-        load(file, os.environ)
+        found = load(file, os.environ, files=True)
     except ConfigProblems as exc:
         for problem in exc.problems:
             click.echo(problem)
         ctx.exit(1)
-    click.echo(f"{file}: right", err=True)
+    for warning in shut_out(found.settings):
+        click.echo(f"warning: {warning}", err=True)
+    app = found.settings.app
+    click.echo(f"{file}: right" + (f"; app {app!r} was not imported" if app else ""), err=True)
 
 
 @config.command()
-@click.option("--config", "file", type=_FILE, envvar="FRAMEHUB_CONFIG", metavar="FILE", help="A TOML file.")
+@click.argument("named", type=_FILE, required=False, metavar="[FILE]")
+@click.option(
+    "--config", "file", type=_FILE, envvar="FRAMEHUB_CONFIG", show_envvar=True, metavar="FILE",
+    help="The same, as other commands have it.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="A list of objects, for programs.")
-def show(file: Path | None, as_json: bool) -> None:
+@click.pass_context
+def show(ctx: click.Context, named: Path | None, file: Path | None, as_json: bool) -> None:
     """Show every setting that would be in force, and where it comes from if it is not the default.
+
+    FILE is that of FRAMEHUB_CONFIG if none is given.
 
     What is printed is a TOML file again. It has no secrets in it: tokens and keys are in files of their own.
     """
-    found = load(file, os.environ)
+    if named is not None and ctx.get_parameter_source("file") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("FILE and --config: give one of them")
+    found = load(named or file, os.environ)
     if not as_json:
         click.echo("\n".join(shown(found.values)))
         return

@@ -6,6 +6,7 @@ beside it, with known faults: the audit must find these, and nothing else.
 
 import asyncio
 import json
+import os
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 import click
 import pyarrow.dataset as ds
@@ -33,6 +34,7 @@ from framehub.gateway.settings import (
     DEFAULT_WORKERS,
 )
 from framehub.gateway.traffic import drive
+from framehub.runtime.signals import ending
 
 MARKER = ".framehub-demo"
 MADE_UP_FRAMES = 12_000
@@ -48,6 +50,9 @@ PORTS = {
 FUNCTIONS = "framehub.gateway.sample_functions:worker"
 SERVICE = "framehub.gateway.sample_service:service"
 
+Processes: TypeAlias = "list[subprocess.Popen[str]]"
+"""Those that were started, in turn."""
+
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave gateway, worker and service up until Ctrl-C.")
@@ -55,21 +60,20 @@ SERVICE = "framehub.gateway.sample_service:service"
               show_default=True, metavar="DIR", help="Where the journal, tables and report go.")  # fmt: skip
 def demo(keep: bool, out: Path) -> None:
     """Start a gateway, a worker and a service, send traffic, turn the journal into tables and a report."""
+    for number in set(ending()) - {signal.SIGINT}:
+        signal.signal(number, _end)
     say = Console(stderr=True, highlight=False, soft_wrap=True)
     _clear(out)
     journal, tables = out / "journal", out / "tables"
-    say.print("[bold]1[/] a gateway: ", end="")
-    gateway, places = _gateway(journal / "demo", out)
-    started = [gateway]
+    started: Processes = []
     try:
+        say.print("[bold]1[/] a gateway: ", end="")
+        places = _gateway(journal / "demo", out, started)
+        gateway = started[0]
         say.print(f"{places.mfp} for pages and programs, every frame into {journal}")
         say.print("[bold]2[/] a worker: ", end="")
-        worker, functions = _worker(out, places.workers)
-        started.append(worker)
-        say.print(functions, end="")
-        service, functions = _service(out, places.services)
-        started.append(service)
-        say.print(f"; a service: {functions}")
+        say.print(_worker(out, places.workers, started), end="")
+        say.print(f"; a service: {_service(out, places.services, started)}")
         say.print("[bold]3[/] a chat with pictures, uploads, mistakes: ", end="")
         seen, link = asyncio.run(drive(places.mfp))
         say.print(_counted(seen))
@@ -94,7 +98,14 @@ def demo(keep: bool, out: Path) -> None:
         if keep:
             _wait(gateway, say)
     finally:
+        for number in ending():
+            signal.signal(number, signal.SIG_IGN)  # it takes a moment, and a closed terminal is told of twice
         _stop(started)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """Asked to end, or its terminal was closed: what was started ends, too."""
+    raise SystemExit(128 + number)
 
 
 def _counted(seen: Counter[str]) -> str:
@@ -111,8 +122,8 @@ def _clear(out: Path) -> None:
     (out / MARKER).touch()
 
 
-def _gateway(journal: Path, out: Path) -> tuple["subprocess.Popen[str]", Places]:
-    """A gateway in a process of its own, and where it listens."""
+def _gateway(journal: Path, out: Path, started: Processes) -> Places:
+    """Start a gateway in a process of its own; where it listens."""
     command = [
         "serve",
         "--app",
@@ -124,27 +135,27 @@ def _gateway(journal: Path, out: Path) -> tuple["subprocess.Popen[str]", Places]
     ]
     for option, usual in PORTS.items():
         command += [f"--{option}", _free(usual)]
-    gateway, line = _start("gateway", command, out)
+    line = _start("gateway", command, out, started)
     told = dict(word.split("=", 1) for word in line.split()[1:])
-    return gateway, Places(**{name: told[name] for name in Places._fields})
+    return Places(**{name: told[name] for name in Places._fields})
 
 
-def _worker(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
-    """A worker with the sample functions, and their names."""
+def _worker(out: Path, address: str, started: Processes) -> str:
+    """Start a worker with the sample functions; their names."""
     command = ["worker", FUNCTIONS, "--processes", "2", "--connect", address]
-    worker, line = _start("worker", command, out)
-    return worker, dict(word.split("=", 1) for word in line.split()[1:])["functions"].replace(",", ", ")
+    line = _start("worker", command, out, started)
+    return dict(word.split("=", 1) for word in line.split()[1:])["functions"].replace(",", ", ")
 
 
-def _service(out: Path, address: str) -> tuple["subprocess.Popen[str]", str]:
-    """The sample service, and what it offers."""
-    service, line = _start("service", ["service", SERVICE, "--connect", address], out)
+def _service(out: Path, address: str, started: Processes) -> str:
+    """Start the sample service; what it offers."""
+    line = _start("service", ["service", SERVICE, "--connect", address], out, started)
     told = dict(word.split("=", 1) for word in line.split()[1:])
-    return service, ", ".join(f"{told['name']}.{name}" for name in told["functions"].split(","))
+    return ", ".join(f"{told['name']}.{name}" for name in told["functions"].split(","))
 
 
-def _start(name: str, command: list[str], out: Path) -> tuple["subprocess.Popen[str]", str]:
-    """A process of ours, and the line with which it said that it is ready."""
+def _start(name: str, command: list[str], out: Path, started: Processes) -> str:
+    """Start a process of ours; the line with which it said that it is ready."""
     # Its log goes to a file: the sample has handlers that fail on purpose.
     path = out / f"{name}.log"
     with path.open("w") as log:
@@ -154,13 +165,17 @@ def _start(name: str, command: list[str], out: Path) -> tuple["subprocess.Popen[
             stderr=log,
             text=True,
             start_new_session=True,
+            # What is set for another gateway is not for this one.
+            env={name: value for name, value in os.environ.items() if not name.startswith("FRAMEHUB_")},
         )
+    started.append(process)
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line.startswith("ready"):
+        started.remove(process)
         process.wait()
         raise FramehubError(f"the {name} did not start: {path.read_text().strip()}")
-    return process, line
+    return line
 
 
 def _free(usual: str) -> str:
@@ -175,14 +190,20 @@ def _free(usual: str) -> str:
     return usual
 
 
-def _stop(started: "list[subprocess.Popen[str]]") -> None:
+def _stop(started: Processes) -> None:
     """End what is up, the gateway last."""
+    codes = set()
     while started:
         process = started.pop()
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        if process.wait(timeout=30) != 0:
-            raise FramehubError(f"a process of the demo ended with exit code {process.returncode}")
+        try:
+            codes.add(process.wait(timeout=30))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            codes.add(process.wait())
+    if wrong := codes - {0}:
+        raise FramehubError(f"a process of the demo ended with exit code {wrong.pop()}")
 
 
 def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
@@ -190,10 +211,13 @@ def _pipeline(journal: Path, tables: Path, say: Console) -> Path:
     from framehub.pipeline.run import run
     from framehub.report.page import write_report
 
+    say.print("[bold]7[/] Spark makes tables of both, which takes a minute or so: ", end="")
+    if say.is_terminal:
+        say.print()  # what Spark does comes and goes below it
     with say.status("starting") as status:
-        result = run(journal, tables, progress=lambda step, *_: status.update(f"7 Spark: {step}"))
+        result = run(journal, tables, progress=lambda step, *_: status.update(f"Spark: {step}"))
     counts = ", ".join(f"{rows:,} {name}" for name, rows in result.rows.items())
-    say.print(f"[bold]7[/] Spark makes tables of both: {counts}, in {result.seconds:.0f} s")
+    say.print(f"{counts}, in {result.seconds:.0f} s")
     report = write_report(tables)
     say.print(f"[bold]8[/] a report: {report}\n")
     return report

@@ -101,8 +101,8 @@ async def find(client: Functions, name: str) -> dict[str, Any]:
     await client.reach(min(REACHED_IN, client.timeout))
     try:
         return await client.describe(name)
-    except RemoteTimeout as exc:
-        raise RemoteTimeout(name, f"{exc.message} ({client.timeout:g} s)") from None
+    except RemoteTimeout:
+        raise RemoteTimeout(name, client.silence(client.timeout)) from None
     except UnsupportedFunctionName as exc:
         try:
             names = [entry["name"] for entry in await client.list(timeout=1)]

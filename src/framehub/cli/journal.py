@@ -28,9 +28,15 @@ _DIR = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 
 
-def _warn(damage: Damage) -> None:
+def warn(damage: Damage) -> None:
+    """Say what of a journal cannot be read; a torn tail is as a crash leaves it, and nothing to say."""
     if not damage.torn:
         click.echo(f"Warning: {damage}", err=True)
+
+
+def _warn_missing(parts: Iterable[reader.Part]) -> None:
+    for gap in reader.missing(parts):
+        click.echo(f"Warning: {gap}", err=True)
 
 
 def _print(rows: Iterable[dict[str, Any]], *, as_json: bool) -> None:
@@ -60,10 +66,14 @@ def check(directory: Path, as_json: bool) -> None:
         click.echo(json.dumps(report.to_json()))
     else:
         _show_report(report)
-    for torn in report.torn:
-        click.echo(f"Warning: {torn}", err=True)
-    for problem in (*report.gaps, *report.damages):
-        click.echo(f"Error: {problem}", err=True)
+    for node in report.nodes:
+        whose = f"{shown.printable(node.node)}: " if len(report.nodes) > 1 else ""
+        for torn in node.torn:
+            click.echo(f"Warning: {whose}{torn}", err=True)
+        for gap in node.gaps:
+            click.echo(f"Error: {gap}", err=True)
+        for damage in node.damages:
+            click.echo(f"Error: {whose}{damage}", err=True)
     if not report.clean:
         raise click.exceptions.Exit(1)
 
@@ -78,7 +88,8 @@ def _show_report(report: reader.CheckReport) -> None:
     for fact in ("gaps", "damages", "torn"):
         table.add_row(fact, *(str(len(getattr(node, fact))) for node in report.nodes))
     Console().print(table)
-    click.echo("clean" if report.clean else "NOT clean")
+    torn = " but for a torn tail" if report.torn else ""
+    click.echo(f"clean{torn}" if report.clean else "NOT clean")
 
 
 @journal.command()
@@ -107,6 +118,7 @@ def cat(
     upto = None if node is None else {node: sys.maxsize}
     if numbers is None:
         parts = reader.snapshot(directory, upto=upto)
+        _warn_missing(parts)
     else:
         parts = [
             part
@@ -115,10 +127,10 @@ def cat(
                 directory, after=seq - 1, upto={name: seq for name in names if node in (None, name)}
             )
         ]
-    read = (batch for part in parts for batch in reader.read_part(part, on_damage=_warn))
+    read = (batch for part in parts for batch in reader.read_part(part, on_damage=warn))
     found = (row for batch in read for row in batch.to_pylist())
     if exchange is not None:
-        wanted = _hex_prefix(exchange)
+        wanted = hex_prefix(exchange)
         found = (row for row in found if row["exchange"] and row["exchange"].hex().startswith(wanted))
     _print(islice(found, limit), as_json=as_json)
 
@@ -133,7 +145,8 @@ def _numbers(text: str) -> list[int]:
     return found
 
 
-def _hex_prefix(text: str) -> str:
+def hex_prefix(text: str) -> str:
+    """The beginning of an exchange's id, as ``--exchange`` gives it."""
     prefix = text.lower()
     if not prefix or prefix.strip("0123456789abcdef"):
         raise click.BadParameter(f"{text!r} is not hexadecimal", param_hint="--exchange")
@@ -149,11 +162,10 @@ def tail(directory: Path, count: int, follow: bool, as_json: bool) -> None:
     """Print the last rows."""
     seen = reader.positions(reader.snapshot(directory))
     after = {node: max(0, last - count) for node, last in seen.items()}
+    parts = reader.snapshot(directory, after=after, upto=seen)
+    _warn_missing(parts)
     recent = [
-        row
-        for part in reader.snapshot(directory, after=after, upto=seen)
-        for batch in reader.read_part(part, on_damage=_warn)
-        for row in batch.to_pylist()
+        row for part in parts for batch in reader.read_part(part, on_damage=warn) for row in batch.to_pylist()
     ]
     if len(seen) > 1:  # several nodes share nothing but the clock
         recent.sort(key=lambda row: int(row["time_ns"]))
@@ -161,7 +173,7 @@ def tail(directory: Path, count: int, follow: bool, as_json: bool) -> None:
     if not follow:
         return
     try:
-        for batch in reader.follow(directory, after=seen, on_damage=_warn):
+        for batch in reader.follow(directory, after=seen, on_damage=warn):
             _print(batch.to_pylist(), as_json=as_json)
     except KeyboardInterrupt:
         return
@@ -172,7 +184,9 @@ def tail(directory: Path, count: int, follow: bool, as_json: bool) -> None:
 @_JSON
 def stats(directory: Path, as_json: bool) -> None:
     """Count rows, bytes, links, and rows by kind, endpoint and error."""
-    found = counting.stats(directory, on_damage=_warn)
+    found = counting.stats(directory, on_damage=warn)
+    for gap in found.gaps:
+        click.echo(f"Warning: {gap}", err=True)
     if as_json:
         click.echo(json.dumps(found.to_json()))
         return

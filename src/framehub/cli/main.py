@@ -30,6 +30,8 @@ COMMANDS = {
     "journal": "framehub.cli.journal:journal",
     "pipeline": "framehub.cli.pipeline:pipeline",
     "story": "framehub.cli.story:story",
+    "replay": "framehub.cli.replay:replay",
+    "bench": "framehub.cli.bench:bench",
 }
 
 

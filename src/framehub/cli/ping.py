@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from framehub.cli.reach import as_text, connection, connection_options, run
+from framehub.cli.reach import Seconds, as_text, connection, connection_options, run
 from framehub.cli.rows import printable
 from framehub.errors import ConnectionClosed, RequestTimeout
 from framehub.runtime.connect import connect
@@ -23,7 +23,7 @@ KEPT = 100_000
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="How many; without end by default.")
 @click.option(
     "--interval",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     default=1.0,
     show_default=True,
     metavar="SECONDS",
@@ -31,7 +31,7 @@ KEPT = 100_000
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     default=10.0,
     show_default=True,
     metavar="SECONDS",

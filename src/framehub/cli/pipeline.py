@@ -15,6 +15,7 @@ from rich.table import Table
 from framehub.cli.audit import audit
 from framehub.cli.explore import explore
 from framehub.cli.pipeline_files import files
+from framehub.cli.reach import Seconds
 from framehub.cli.spark_options import CONF, MASTER
 from framehub.cli.steps import Steps
 
@@ -91,9 +92,9 @@ def run(
 @MASTER
 @CONF
 @_STEP_ROWS
-@click.option("--every", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="SECONDS",
+@click.option("--every", type=Seconds(min=0), default=1.0, show_default=True, metavar="SECONDS",
               help="Time between two sets of tables, at least.")  # fmt: skip
-@click.option("--idle", type=click.FloatRange(min=0), metavar="SECONDS",
+@click.option("--idle", type=Seconds(min=0), metavar="SECONDS",
               help="End when nothing has come for so long.")  # fmt: skip
 @_JSON
 def follow(

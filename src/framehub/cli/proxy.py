@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from framehub.cli.reach import BadInput
+from framehub.cli.reach import BadInput, Seconds
 from framehub.errors import ConfigError
 from framehub.runtime.addresses import Addresses, several
 from framehub.runtime.curve import CurveClient, read_public, read_secret
@@ -26,38 +26,38 @@ def proxy_options(
 ) -> Callable[[Any], Any]:
     """Add the options that say where the proxy is, or another ``what``; ``many``: there may be several."""
 
+    connect = click.option(
+        "--connect",
+        "address",
+        default=[default] if many else default,
+        multiple=many,
+        show_default=True,
+        envvar=variable,
+        show_envvar=True,
+        metavar="ADDR",
+        help=f"Where the {what} listens{'; again for another one' if many else ''}.",
+    )
+
     def add(command: Any) -> Any:
-        for option in (
-            click.option(
-                "--server-key",
-                type=_FILE,
-                metavar="FILE",
-                help=f"The {what}'s public CURVE key, FILE.pub there.",
-            ),
-            click.option("--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key."),
-            click.option(
-                "--connect",
-                "address",
-                default=[default] if many else default,
-                multiple=many,
-                show_default=True,
-                envvar=variable,
-                show_envvar=True,
-                metavar="ADDR",
-                help=f"Where the {what} listens{'; again for another one' if many else ''}.",
-            ),
-        ):
-            command = option(command)
-        return command
+        return connect(key_options(command, what=what))
 
     return add
+
+
+def key_options(command: Any, *, what: str = "proxy") -> Any:
+    """Add the options that say with which keys."""
+    server = click.option(
+        "--server-key", type=_FILE, metavar="FILE", help=f"The {what}'s public CURVE key, FILE.pub there."
+    )
+    own = click.option("--curve-key", type=_FILE, metavar="FILE", help="Our secret CURVE key.")
+    return own(server(command))
 
 
 def timeout_option(seconds: float, help_: str) -> Callable[[Any], Any]:
     """Add ``--timeout``."""
     return click.option(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(min=0, min_open=True),
         default=seconds,
         show_default=True,
         metavar="SECONDS",

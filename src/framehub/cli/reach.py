@@ -1,12 +1,14 @@
 """What ``request``, ``call`` and their like have in common: where to connect, and what they are given."""
 
 import json
+import math
 import os
 import re
 import select
 import stat
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -37,14 +39,44 @@ class JsonCommand(click.Command):
         return super().parse_args(ctx, [f" {arg}" if _NEGATIVE.fullmatch(arg) else arg for arg in args])
 
 
+class Seconds(click.FloatRange):
+    """A number that is one: ``nan`` is in no range, but no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, if it is one."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is no number", param, ctx)
+        return number
+
+
 class BadInput(click.ClickException):
     """An argument that cannot be used: one line, and the exit code of wrong usage."""
 
     exit_code = 2
 
 
+def remark(text: str) -> None:
+    """Say something on stderr, unless the terminal is gone: what it is about goes on."""
+    with suppress(OSError):
+        click.echo(text, err=True)
+
+
 def connection_options(command: Any) -> Any:
     """Add the options that say where and how to connect."""
+    url = click.option(
+        "--url",
+        default=DEFAULT_URL,
+        show_default=True,
+        envvar="FRAMEHUB_URL",
+        show_envvar=True,
+        help="Where the gateway listens.",
+    )
+    return url(peer_options(command))
+
+
+def peer_options(command: Any) -> Any:
+    """Add the options that say how to connect, and as whom."""
     names = [name + suffix for suffix in ("", ".always") for name in ALGORITHMS]
     for option in (
         click.option(
@@ -64,14 +96,6 @@ def connection_options(command: Any) -> Any:
             "--checksum",
             type=click.Choice(names),
             help="Put checksums on our frames; with .always the other side has to as well.",
-        ),
-        click.option(
-            "--url",
-            default=DEFAULT_URL,
-            show_default=True,
-            envvar="FRAMEHUB_URL",
-            show_envvar=True,
-            help="Where the gateway listens.",
         ),
     ):
         command = option(command)

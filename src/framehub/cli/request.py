@@ -15,6 +15,7 @@ from framehub.cli.reach import (
     BadInput,
     Input,
     JsonCommand,
+    Seconds,
     as_text,
     connection,
     connection_options,
@@ -48,7 +49,7 @@ from framehub.runtime.files import File
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
@@ -102,9 +103,6 @@ async def _request(
         async with limit, connect(**where) as peer:
             limit.reschedule(None)
             reply = await peer.request(endpoint, data, files=files, timeout=timeout, raise_on_error=False)
-    except RequestTimeout as exc:
-        own = "" if "gave up" in str(exc) else f" ({timeout:g} s)"
-        raise RequestTimeout(f"{exc}{own}") from None
     except TimeoutError:
         raise RequestTimeout(f"{where['url']}: no answer in time ({timeout:g} s)") from None
     finally:

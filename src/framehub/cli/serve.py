@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import resource
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,10 @@ import click
 import uvloop
 from click.core import ParameterSource
 
+from framehub.cli.reach import BadInput, Seconds, remark
 from framehub.errors import FramehubError
-from framehub.gateway.config import load
+from framehub.gateway.config import ConfigProblems, load
+from framehub.gateway.config_files import shut_out
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import (
     DEFAULT_ADMIN,
@@ -23,6 +24,9 @@ from framehub.gateway.settings import (
     DEFAULT_WORKERS,
     GatewaySettings,
 )
+from framehub.runtime.signals import INSISTING, on_ending
+
+log = logging.getLogger("framehub.gateway")
 
 OFF = "off"
 PLACES = {
@@ -92,7 +96,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option(
     "--request-timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
@@ -105,15 +109,16 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--client-keys", type=_FILE, metavar="FILE", help="Public keys of clients, one a line.")
 @click.option("--worker-keys", type=_FILE, metavar="FILE", help="Public keys of workers, one a line.")
 @click.option(
-    "--tokens", type=_FILE, metavar="FILE", help="Let in only who has a token of FILE (framehub token)."
-)
+    "--tokens", type=_FILE, metavar="FILE",
+    help="Let in only who has a token of FILE (framehub token); else of FRAMEHUB_TOKENS.",
+)  # fmt: skip
 @click.option(
     "--allow-anonymous", is_flag=True, help="Let anybody connect: from elsewhere, and without a token."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
 @click.pass_context
 def serve(ctx: click.Context, /, config: Path | None, verbose: bool, **_options: Any) -> None:
-    """Run the gateway until SIGTERM or Ctrl-C.
+    """Run the gateway until SIGTERM, SIGHUP or Ctrl-C.
 
     Prints one line beginning with "ready" on stdout once it can be used.
     """
@@ -121,9 +126,18 @@ def serve(ctx: click.Context, /, config: Path | None, verbose: bool, **_options:
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    settings = load(config, os.environ, _given(ctx)).settings
+    try:
+        settings = load(config, os.environ, _given(ctx), files=True).settings
+    except ConfigProblems as exc:
+        for problem in exc.problems:
+            click.echo(f"Error: {problem}", err=True)
+        ctx.exit(1)
+    for warning in shut_out(settings):
+        log.warning("%s", warning)
     # What is in memory are keys, tokens and other people's data: no core dump leaves it on a disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each connection is a file
     uvloop.run(_run(settings))
 
 
@@ -136,21 +150,21 @@ def _given(ctx: click.Context) -> dict[tuple[str, str], tuple[Any, str]]:
             value = ctx.params[name]
             given[PLACES[name]] = (None if value == OFF else value, option.opts[0])
     if ctx.params["no_journal"]:
+        if ("journal", "directory") in given:
+            raise BadInput("--journal and --no-journal: give one of them")
         given["journal", "directory"] = (None, "--no-journal")
     return given
 
 
 async def _run(settings: GatewaySettings) -> None:
     gateway = Gateway(settings)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, gateway.stop)
+    on_ending(gateway.stop)
     async with gateway:
         click.echo(gateway.ready_line)
         await gateway.wait()
         if busy := gateway.pending:
-            click.echo(f"stopping: {busy} under way; Ctrl-C again does not wait for them", err=True)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)  # a second one ends it at once
+            remark(f"stopping: {busy} under way; Ctrl-C again does not wait for them")
+        for number in INSISTING:
+            asyncio.get_running_loop().remove_signal_handler(number)  # a second one ends it at once
     if gateway.failure:
         raise FramehubError(str(gateway.failure))

@@ -1,18 +1,18 @@
 """``framehub service``: offer the service of a module to the clients of a hub."""
 
-import asyncio
 import logging
-import signal
 from pathlib import Path
 
 import click
 import uvloop
 
 from framehub.cli.proxy import chosen, keys, proxy_options
+from framehub.cli.reach import remark
 from framehub.errors import ConfigError
 from framehub.gateway.app import load
 from framehub.runtime import functionset
 from framehub.runtime.service import DEFAULT_SERVICES, Service
+from framehub.runtime.signals import on_ending
 from framehub.runtime.worksource import ChildHasSeenEnough
 
 
@@ -23,7 +23,7 @@ from framehub.runtime.worksource import ChildHasSeenEnough
 def service(
     source: str, verbose: bool, address: tuple[str, ...], curve_key: Path | None, server_key: Path | None
 ) -> None:
-    """Offer a framehub.Service, like quotes:service, until SIGTERM or Ctrl-C.
+    """Offer a framehub.Service, like quotes:service, until SIGTERM, SIGHUP or Ctrl-C.
 
     Prints one line beginning with "ready" on stdout once streams can be opened. When it is to end it gets no
     new streams and finishes the open ones; Ctrl-C again does not wait. It may be started before the hub, and
@@ -53,20 +53,17 @@ def _load(source: str) -> Service:
 
 
 async def _run(offered: Service, addresses: list[str]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, offered.stop)
+    on_ending(offered.stop)
 
     def stopping(running: int) -> None:
         if running:
-            click.echo(
-                f"stopping: waiting up to {offered.drain:g} s for {running} streams; Ctrl-C again does not",
-                err=True,
+            remark(
+                f"stopping: waiting up to {offered.drain:g} s for {running} streams; Ctrl-C again does not"
             )
 
     await offered.serve(
         addresses,
         on_ready=lambda at: click.echo(offered.ready_line(at)),
-        on_alone=lambda text: click.echo(text, err=True),
+        on_alone=remark,
         on_stopping=stopping,
     )

@@ -13,6 +13,7 @@ from framehub.cli.reach import (
     STDIN,
     BadInput,
     Input,
+    Seconds,
     as_text,
     connection,
     connection_options,
@@ -40,7 +41,7 @@ from framehub.runtime.peer import Peer
 @click.option("--wait", metavar="ENDPOINT", help="Wait for a message back to ENDPOINT and print its data.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

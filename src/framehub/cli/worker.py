@@ -1,18 +1,17 @@
 """``framehub worker``: offer the functions of a module."""
 
-import asyncio
 import logging
-import signal
 from pathlib import Path
 
 import click
 import uvloop
 
 from framehub.cli.proxy import chosen, keys, proxy_options
-from framehub.cli.reach import BadInput
+from framehub.cli.reach import BadInput, remark
 from framehub.errors import ConfigError
 from framehub.gateway.app import load
 from framehub.runtime import functionset
+from framehub.runtime.signals import on_ending
 from framehub.runtime.worker import DEFAULT_WORKERS, Worker
 from framehub.runtime.worksource import ChildHasSeenEnough
 
@@ -36,7 +35,7 @@ def worker(
     curve_key: Path | None,
     server_key: Path | None,
 ) -> None:
-    """Offer the functions of a framehub.Worker, like jobs:worker, until SIGTERM or Ctrl-C.
+    """Offer the functions of a framehub.Worker, like jobs:worker, until SIGTERM, SIGHUP or Ctrl-C.
 
     Prints one line beginning with "ready" on stdout once they can be called. When it is to end it takes
     nothing new and finishes what runs; Ctrl-C again does not wait. It may be started before the proxy, and
@@ -70,21 +69,18 @@ def _load(source: str) -> Worker:
 
 
 async def _run(offered: Worker, source: str, addresses: list[str]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, offered.stop)
+    on_ending(offered.stop)
 
     def stopping(running: int) -> None:
         if running:
-            click.echo(
-                f"stopping: waiting up to {offered.drain:g} s for {running} running; Ctrl-C again does not",
-                err=True,
+            remark(
+                f"stopping: waiting up to {offered.drain:g} s for {running} running; Ctrl-C again does not"
             )
 
     await offered.serve(
         addresses,
         source=source,
         on_ready=lambda at: click.echo(offered.ready_line(at)),
-        on_alone=lambda text: click.echo(text, err=True),
+        on_alone=remark,
         on_stopping=stopping,
     )

@@ -69,7 +69,7 @@ class Admin:
         if inside and gateway.listener is not None:
             entrances[CALL_PATH] = gateway.listener.entrance(gateway.settings.mfp)
         self._server = WebSocketServer(
-            Address(scheme="ws", host=host, port=port),
+            Address(scheme="http", host=host, port=port),
             entrances,
             doorkeeper=doorkeeper,
             pages=Pages(pages, doorkeeper=doorkeeper, public=PUBLIC, host=host),

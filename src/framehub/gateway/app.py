@@ -28,9 +28,7 @@ def load(name: str, kind: type[_T], *, what: str, example: str) -> _T:
     Raises:
         ConfigError: what is missing, or where the module itself failed.
     """
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute or module_name.endswith(".py"):
-        raise ConfigError(f"{what} {name!r}: want MODULE:NAME, like {example}")
+    module_name, attribute = split_name(name, what=what, example=example)
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -40,7 +38,7 @@ def load(name: str, kind: type[_T], *, what: str, example: str) -> _T:
             raise ConfigError(f"{what} {name!r}: no module {exc.name!r} here or installed") from exc
         raise ConfigError(f"{what} {name!r}: it needs {exc.name!r}, which is not installed") from exc
     except Exception as exc:
-        why = str(exc) if isinstance(exc, FramehubError) else repr(exc)
+        why = str(exc) if isinstance(exc, FramehubError) else failure(exc)
         raise ConfigError(f"{what} {name!r}: its module fails at {_where(exc)}: {why}") from exc
     found = getattr(module, attribute, None)
     if found is None:
@@ -49,8 +47,25 @@ def load(name: str, kind: type[_T], *, what: str, example: str) -> _T:
         )
     if not isinstance(found, kind):
         wanted = f"framehub.{kind.__name__}"
-        raise ConfigError(f"{what} {name!r}: {attribute!r} is a {type(found).__name__}, not {wanted}")
+        raise ConfigError(f"{what} {name!r}: {attribute!r} is of type {type(found).__name__}, not {wanted}")
     return found
+
+
+def split_name(name: str, *, what: str, example: str) -> tuple[str, str]:
+    """MODULE and NAME of ``MODULE:NAME``; nothing is imported.
+
+    Raises:
+        ConfigError: it has another form.
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon or not module or not attribute or module.endswith(".py"):
+        raise ConfigError(f"{what} {name!r}: want MODULE:NAME, like {example}")
+    return module, attribute
+
+
+def failure(exc: Exception) -> str:
+    """What a module failed with, on one line; where is said elsewhere."""
+    return f"{type(exc).__name__}: {exc.msg}" if isinstance(exc, SyntaxError) else repr(exc)
 
 
 def _where(exc: Exception) -> str:

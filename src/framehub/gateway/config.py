@@ -1,19 +1,21 @@
 """Where a gateway's settings come from: the command line, the environment, one TOML file, the defaults.
 
 The first that has a value wins. A setting stands in a table, ``[mfp] request_timeout``, and its variable is
-``FRAMEHUB_MFP__REQUEST_TIMEOUT``; variables without a double underscore are not settings.
+``FRAMEHUB_MFP__REQUEST_TIMEOUT``.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from framehub.errors import ConfigError
-from framehub.gateway.config_values import Unfit, from_text, from_toml
+from framehub.gateway.config_files import unreadable
+from framehub.gateway.config_values import Unfit, from_text, from_toml, is_for_files
+from framehub.gateway.config_variables import PREFIX, SAME, is_known, meant
 from framehub.gateway.recording import RecordingSettings
 from framehub.gateway.settings import AdminSettings, GatewaySettings
 from framehub.hub.settings import HubSettings
@@ -21,7 +23,6 @@ from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.accounts import LimitSettings
 
-PREFIX: Final = "FRAMEHUB_"
 MOST_BYTES: Final = 1 << 20
 """Of a file."""
 DEFAULT: Final = "default"
@@ -38,6 +39,8 @@ _PARTS: Final[dict[str, tuple[str, type[Any]]]] = {
 """Tables that are a value of their own: the field of ``GatewaySettings`` that has it, and its class."""
 _ELSEWHERE: Final = {"journal": ("journal", "directory"), "node": ("journal", "node")}
 """Fields of ``GatewaySettings`` that stand in another table than [gateway], and by which name."""
+_OTHERS_CALL: Final = dict.fromkeys(("address", "bind", "host", "port", "url"), "listen")
+"""What others call a setting of ours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,22 +122,33 @@ def load(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
     given: Mapping[tuple[str, str], tuple[Any, str]] | None = None,
+    *,
+    files: bool = False,
 ) -> Config:
     """Put a configuration together; ``given`` are values of the command line, each with its option.
+
+    ``files``: look into the files that settings name, too.
 
     Raises:
         ConfigProblems: all that is wrong, a line each.
     """
     problems: list[str] = []
-    found: dict[Key, tuple[Any, str]] = {}
-    if file is not None:
-        found |= _from_file(file, problems)
-    found |= _from_environment(environment or {}, problems)
-    found |= {
+    found = _from_file(file, problems) if file is not None else {}
+    told = _from_environment(environment or {}, problems)
+    options = {
         KEYS[place]: (value, f"command line {option}") for place, (value, option) in (given or {}).items()
     }
+    for name, place in SAME.items():  # other commands use it, too: perhaps it is meant for another gateway
+        key = KEYS[place]
+        if key in found and key not in options and told.get(key, found[key])[1] == f"environment {name}":
+            (value, _), (other, _) = told[key], found[key]
+            if value != other:
+                problems.append(f"environment: {name} = {value}, but in {file}: {key} = {other}: which one?")
+    found |= told | options
     settings = _made(found, problems)
-    if problems or settings is None:
+    if files:
+        _look_into_files(found, problems)
+    if problems:
         raise ConfigProblems(problems)
     values = [Value(key, *found.get(key, (key.default, DEFAULT))) for key in KEYS.values()]
     return Config(settings, values)
@@ -149,7 +163,7 @@ def _from_file(file: Path, problems: list[str]) -> dict[Key, tuple[Any, str]]:
             data = source.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise ValueError(f"over {MOST_BYTES} bytes")
-        told = tomllib.loads(data.decode())
+        told = tomllib.loads(data.decode("utf-8-sig"))  # some editors begin with a BOM
     except OSError as exc:
         problems.append(f"{file}: {exc.strerror or exc}")
         return {}
@@ -179,54 +193,88 @@ def _from_environment(environment: Mapping[str, str], problems: list[str]) -> di
     known = {key.variable: key for key in KEYS.values()}
     found: dict[Key, tuple[Any, str]] = {}
     for name, text in sorted(environment.items()):
-        if not name.startswith(PREFIX) or "__" not in name:
+        key = KEYS[SAME[name]] if name in SAME and text else known.get(name)
+        if not name.startswith(PREFIX) or (key is None and is_known(name, text)):
             continue
-        if name not in known:
-            problems.append(f"environment: {name} is no setting{_nearest(name, known, '{}')}")
-            continue
-        key = known[name]
-        try:
-            found[key] = from_text(text, key.wanted), f"environment {name}"
-        except Unfit as exc:
-            problems.append(f"environment: {name} = {_short(text)}: want {exc}")
+        if key is None:
+            what = "setting" if "__" in name else "variable of ours"
+            hint = f"; did you mean {close}?" if (close := meant(name, known)) else ""
+            problems.append(f"environment: {name} is no {what}{hint}")
+        elif is_for_files(key.wanted):
+            problems.append(f"environment: {name}: {key} can only be set in a file")
+        elif key in found and environment[key.variable] != text:
+            problems.append(f"environment: {name} and {key.variable} differ: they are the same setting")
+        else:
+            try:
+                found[key] = from_text(text, key.wanted), f"environment {name}"
+            except Unfit as exc:
+                problems.append(f"environment: {name} = {_short(text)}: want {exc}")
     return found
 
 
-def _made(found: dict[Key, tuple[Any, str]], problems: list[str]) -> GatewaySettings | None:
-    """The settings of all these values; what cannot be is said for each table."""
+class _Wrong(Exception):
+    """Values of a table that cannot be; the text names them."""
+
+    def __init__(self, table: str, text: str) -> None:
+        super().__init__(table, text)
+        self.table = table
+        self.text = text
+
+
+def _made(found: dict[Key, tuple[Any, str]], problems: list[str]) -> GatewaySettings:
+    """The settings of all these values; each that cannot be is said, and left out to find the next."""
+    left = dict(found)
+    while True:
+        try:
+            return _settings(left)
+        except _Wrong as wrong:
+            named = _named(found, wrong) or [key for key in found if key.table == wrong.table]
+            if all(key in left for key in named):  # else it is wrong for want of what was left out
+                where = _where(found[named[0]][1]) if named else ""
+                problems.append(f"{where}[{wrong.table}] {wrong.text}")
+            gone = [key for key in named if key in left]
+            for key in gone:
+                del left[key]
+            if not gone:
+                return GatewaySettings()
+
+
+def _settings(found: dict[Key, tuple[Any, str]]) -> GatewaySettings:
+    def values(owner: type[Any]) -> dict[str, Any]:
+        return {key.field: value for key, (value, _) in found.items() if key.owner is owner}
+
     parts: dict[str, Any] = {}
     for table, (field, owner) in _PARTS.items():
-        values = {key.field: value for key, (value, _) in found.items() if key.owner is owner}
         try:
-            parts[field] = owner(**values)
+            parts[field] = owner(**values(owner))
         except ConfigError as exc:
-            # It names the first that is wrong; each by itself may be wrong too.
-            alone = [_blame(found, table, text, name) for name, text in _unsound(owner, values)]
-            problems += alone or [_blame(found, table, str(exc))]
-    outer = {key.field: value for key, (value, _) in found.items() if key.owner is GatewaySettings}
+            raise _Wrong(table, str(exc).removeprefix(f"{table} ")) from exc
     try:
-        return GatewaySettings(**outer, **parts)
+        return GatewaySettings(**values(GatewaySettings), **parts)
     except ConfigError as exc:
-        problems.append(_blame(found, _GATEWAY, str(exc)))
-        return None
+        table, text = re.fullmatch(r"(?:\[(\w+)\] )?(.*)", str(exc), re.DOTALL).groups()  # type: ignore[union-attr]
+        raise _Wrong(table or _GATEWAY, text) from exc
 
 
-def _unsound(owner: type[Any], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Values that cannot be, whatever the others are, and why."""
-    for name, value in values.items():
-        try:
-            owner(**{name: value})
-        except ConfigError as exc:
-            yield name, str(exc)
+def _named(found: dict[Key, tuple[Any, str]], wrong: _Wrong) -> list[Key]:
+    """The values that a check names, as it does."""
+    places = {
+        key: place.start()
+        for key in found
+        if key.table == wrong.table and (place := re.search(rf"\b{key.name}\b", wrong.text))
+    }
+    return sorted(places, key=places.__getitem__)
 
 
-def _blame(found: dict[Key, tuple[Any, str]], table: str, text: str, name: str | None = None) -> str:
-    """Where a value comes from that a table's check names, and what the check says."""
-    for key, (_, source) in found.items():
-        is_named = key.field == name if name is not None else re.search(rf"\b{key.field}\b", text)
-        if key.table == table and is_named:
-            return f"{source.removeprefix('file ')}: [{table}] {text}"
-    return f"[{table}] {text}"
+def _look_into_files(found: dict[Key, tuple[Any, str]], problems: list[str]) -> None:
+    for key, (value, source) in found.items():
+        if why := unreadable((key.table, key.name), value):
+            what = f"{key}" if str(value) in why else f"{key} = {value}"
+            problems.append(f"{_where(source)}{what}: {why}")
+
+
+def _where(source: str) -> str:
+    return f"{source.removeprefix('file ')}: "
 
 
 def _nearest(name: str, known: Mapping[str, Any] | Sequence[str], form: str) -> str:
@@ -240,7 +288,11 @@ def _nearest_key(table: str, name: str) -> str:
     for where, known in KEYS:
         if known == name:
             return f"; it belongs in [{where}]"
+    if name in _PARTS:
+        return f"; there is a table [{name}]"
     ours = [known for where, known in KEYS if where == table]
+    if (close := _OTHERS_CALL.get(name)) in ours:
+        return f"; did you mean {close}?"
     return _nearest(name, ours, "{}")
 
 

@@ -61,6 +61,12 @@ def want(wanted: Any) -> str:
     return " or ".join([*words, '"off"'] if is_optional else words)
 
 
+def is_for_files(wanted: Any) -> bool:
+    """Whether a setting of this type is a table of tables or lists, which one line of text cannot be."""
+    kinds = [kind for kind in _kinds(wanted)[0] if get_origin(kind) is Mapping]
+    return any(get_origin(get_args(kind)[1]) in (tuple, Mapping) for kind in kinds)
+
+
 def as_toml(value: Any) -> str:
     """A value as a TOML file has it."""
     if value is None:
@@ -154,6 +160,6 @@ def _word(kind: Any) -> str:
     if origin is tuple:
         return "a list of strings"
     if origin is Mapping:
-        return f"a table of names and {_word(get_args(kind)[1])}"
+        return f"a table of names, each with {_word(get_args(kind)[1])}"
     words = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path as a string"}
     return words.get(kind, '"MODE ALGORITHM", like "flag crc32"' if kind is Checksums else "a string")

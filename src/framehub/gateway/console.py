@@ -72,6 +72,7 @@ class Console:
             "user": call.user,
             "points": list(self.live.figures.points),
             "ready_line": gateway.ready_line,
+            "addresses": state.addresses(gateway),
         }
 
     async def _frames(self, call: Call) -> dict[str, Any]:
@@ -129,7 +130,7 @@ class Console:
             rows = [{**row, "raw": None} for row in rows]
         told = timeline(found.exchange, found.family, rows, time_ns(), service_names(self._gateway))
         told["left_out"] += found.left_out
-        told["journal"] = str(directory)
+        told["journal"] = str(directory.absolute())
         return told
 
     def _callables(self, _call: Call) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from framehub.gateway.functions import FunctionCalls
 from framehub.gateway.services import ServiceCalls
 from framehub.runtime.endpoints import Endpoints, Handler, StreamHandler
+from framehub.runtime.tally import Tally
 
 
 class GatewayEndpoints(Endpoints):
@@ -33,6 +34,20 @@ class GatewayEndpoints(Endpoints):
             return self._services.call
         # A function whose workers are on their way does not hide a service that is here.
         return functions.call if functions is not None and functions.may_come(endpoint) else None
+
+    def offers(self, endpoint: str) -> bool:
+        """Whether somebody is behind this name now: no worker that may come, no service that was there."""
+        if self._app.find(endpoint) is not None or self._app.find_stream(endpoint) is not None:
+            return True
+        if self._functions is not None and self._functions.offers(endpoint):
+            return True
+        return self._services is not None and self._services.find(endpoint) is not None
+
+    def counted(self) -> Tally:
+        """How requests ended, from the first time on that somebody wants to know."""
+        if self.tally is None:
+            self.tally = Tally(self.offers)
+        return self.tally
 
     def find_stream(self, endpoint: str) -> StreamHandler | None:
         """The app's handler of streams, or one that has a stream with the service of this name."""

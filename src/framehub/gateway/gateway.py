@@ -48,12 +48,12 @@ class Gateway:
         """Why it stopped by itself, if it did."""
         self._stopping = asyncio.Event()
         self._writer: JournalWriter | None = None
-        self._links: OpenLinks | None = None
         self._listener: Listener | None = None
         self._endpoints: GatewayEndpoints | None = None
         self._functions: RpcProxy | None = None
         self._hub: Hub | None = None
         self._retention: Retention | None = None
+        self._keeps: Callable[[str], bool] | None = None
         self._admin: Admin | None = None
         self.is_up = False
         """Whether everything has started."""
@@ -101,15 +101,21 @@ class Gateway:
             on_room=lambda: soon(self._resume),
             on_failure=lambda error: soon(self._fail, error),
         )
-        self._links = OpenLinks(writer.node.directory)
-        self._retention = Retention(writer.node.directory, settings.recording)
+        links = OpenLinks(writer.node.directory)
+        writer.held.callback(lambda: links.close(None if writer.failed is None else writer.durable))
+        self._retention = Retention(writer, settings.recording)
         for damage in (*writer.recovery.cut, *writer.recovery.damages):
             log.warning("journal: %s", damage)
         promises = Promises(writer) if settings.recording.ack_after_durable else None
         if settings.recording.record or settings.recording.redact:
-            reducer = Reducer(settings.recording.record, settings.recording.redact)
-            return ReducedTap(writer, reducer, on_full=self._pause, links=self._links, promises=promises)
-        return Tap(writer, on_full=self._pause, links=self._links, promises=promises)
+            reducer = Reducer(
+                settings.recording.record,
+                settings.recording.redact,
+                is_known=lambda name: self._endpoints is not None and self._endpoints.offers(name),
+            )
+            self._keeps = reducer.keeps
+            return ReducedTap(writer, reducer, on_full=self._pause, links=links, promises=promises)
+        return Tap(writer, on_full=self._pause, links=links, promises=promises)
 
     async def _give_up(self) -> None:
         """Let go of what had started."""
@@ -134,7 +140,7 @@ class Gateway:
         except ConfigError as exc:
             # A second gateway on this machine should not fail for a port that nobody asked for.
             if told != AdminSettings():
-                raise
+                raise ConfigError(f"[admin] listen (--admin): {exc}") from exc
             log.warning("%s: there is no admin port; choose one with --admin, or --admin off", exc)
         else:
             self._admin = admin
@@ -145,11 +151,15 @@ class Gateway:
             clients=f"tcp://{clients}",
             workers=f"tcp://{workers}",
             settings=settings.rpc,
-            state=ProxyState(settings.journal / "rpc" if settings.journal is not None else None),
+            state=ProxyState(
+                settings.journal.absolute() / "rpc" if settings.journal is not None else None, self._keeps
+            ),
             tap=RpcTap(tap) if tap else None,
             client_keys=self._keys(settings.client_keys),
             worker_keys=self._keys(settings.worker_keys),
-            on_failure=self._fail,
+            on_failure=lambda error: self._fail(
+                error, "the next one will not know workers and queries of now"
+            ),
         )
 
     def _make_hub(self, services: str, tap: Tap | None) -> Hub:
@@ -291,8 +301,6 @@ class Gateway:
         if self._retention:
             await self._retention.close()
         if self._writer:
-            if self._links:
-                self._links.close()
             try:
                 await asyncio.to_thread(self._writer.close)
             except JournalError as exc:
@@ -321,10 +329,13 @@ class Gateway:
             if part:
                 part.resume()
 
-    def _fail(self, error: JournalError) -> None:
-        """The journal cannot be written: nothing may go on unrecorded, unless that was said."""
+    def _fail(self, error: JournalError, lost: str = "NOTHING is recorded from here on") -> None:
+        """What is to be written down cannot be: nothing may go on without it, unless that was said."""
+        if self.failure is not None:
+            log.warning("%s", error)  # it stops already, for the first of its reasons
+            return
         if self.settings.recording.on_failure == "continue":
-            log.critical("%s; going on, and NOTHING is recorded from here on", error)
+            log.critical("%s; going on, and %s", error, lost)
             self._resume()
             return
         log.critical("%s; stopping", error)

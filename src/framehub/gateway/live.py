@@ -154,6 +154,7 @@ class Live:
             "at": time() * 1000,
             "named": [_named(one, names) for one in figures.told()],
             "failures": [_named(one, names) for one in figures.failures],
+            "minute": figures.minute(),
             "skipped": figures.skipped,
             "watchers": len(self.watchers),
         }
@@ -227,8 +228,14 @@ class Live:
         writer, listener = gateway.writer, gateway.listener
         appended = writer.appended if writer else 0
         rows, self._appended = appended - self._appended, appended
-        is_open = len(listener.peers) if listener else 0
-        point = self.figures.tick(int(time()), rows=rows, open=is_open, watched=bool(self.watchers))
+        hub = gateway.hub
+        point = self.figures.tick(
+            int(time()),
+            rows=rows,
+            open=len(listener.peers) if listener else 0,
+            hub=len(hub.switch.clients) if hub and hub.is_up else 0,
+            watched=bool(self.watchers),
+        )
         if self.watchers:
             told = {**self.now(), "point": point}
             for watcher in self.watchers.values():

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from framehub.gateway import state
+from framehub.runtime.tally import BOUNDS, Tally
 
 if TYPE_CHECKING:
     from framehub.gateway.gateway import Gateway
@@ -43,6 +45,8 @@ class Metrics(Collector):
             "buffered_bytes", "What waits in the hub, the proxy and the journal.", gateway.buffered_bytes
         )
         yield from _connections(state.connections(gateway))
+        if gateway.endpoints:
+            yield from _requests(gateway.endpoints.counted())
         yield from _hub(state.services(gateway))
         yield from _functions(state.functions(gateway))
         yield from _journal(state.journal(gateway))
@@ -56,6 +60,21 @@ def _connections(told: dict[str, Any]) -> Iterator[Metric]:
     yield _counters("limited", "How often users met their limits, by limit.", "limit", told["limited"])
     yield _gauge("hub_connections", "Clients of the hub that are connected.", told["hub_open"])
     yield _counters("upgrades_refused", "Connections refused, by HTTP status.", "status", told["refused"])
+
+
+def _requests(tally: Tally) -> Iterator[Metric]:
+    text = "Requests over MFP that ended, since the first scrape."
+    ends = CounterMetricFamily("framehub_requests", text, labels=["endpoint", "outcome"])
+    took = HistogramMetricFamily(
+        "framehub_request_seconds", "From a request over MFP to its end.", labels=["endpoint"]
+    )
+    limits = [*(f"{bound:g}" for bound in BOUNDS), "+Inf"]
+    for endpoint, ended in tally.told():
+        for outcome, count in sorted(ended.outcomes.items()):
+            ends.add_metric([endpoint, outcome], count)
+        took.add_metric([endpoint], [*zip(limits, accumulate(ended.buckets), strict=True)], ended.seconds)
+    yield ends
+    yield took
 
 
 def _hub(told: dict[str, Any]) -> Iterator[Metric]:

@@ -22,10 +22,13 @@ class RecordingSettings:
     """Acknowledge an MFP frame only once its row is durable; none after the journal has failed."""
     segment_bytes: int = 128 << 20
     """A segment of this size is finished and the next begun."""
+    segment_seconds: float = 86_400.0
+    """Seconds after which a segment is finished whatever its size, for old rows go by whole segments; inf:
+    never."""
     backlog_bytes: int = 64 << 20
     """Bytes of rows that may wait for the disk before it counts as slow."""
     keep_days: float | None = None
-    """Sealed segments older than so many days are removed; None keeps them."""
+    """Sealed segments older than so many days are removed, and what was set aside; None keeps them."""
     keep_bytes: int | None = None
     """The oldest sealed segments are removed while the journal has more bytes than this; None keeps them."""
     record: Mapping[str, Literal["full", "head", "off"]] = field(default_factory=dict)
@@ -66,6 +69,7 @@ class RecordingSettings:
         return WriterSettings(
             overflow=self.overflow,
             segment_bytes=self.segment_bytes,
+            segment_seconds=self.segment_seconds,
             backlog_bytes=self.backlog_bytes,
             group_seconds=self.group_seconds,
             group_bytes=self.group_bytes,

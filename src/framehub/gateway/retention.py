@@ -4,12 +4,12 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from framehub.errors import JournalError
 from framehub.gateway.recording import RecordingSettings
 from framehub.journal.retention import remove_old
+from framehub.journal.writer import JournalWriter
 
 log = logging.getLogger("framehub.journal")
 
@@ -21,12 +21,12 @@ class Retention:
     """Looks once in a while, off the event loop; ``start`` it, ``close`` it."""
 
     def __init__(
-        self, directory: Path, settings: RecordingSettings, *, look_seconds: float = LOOK_SECONDS
+        self, writer: JournalWriter, settings: RecordingSettings, *, look_seconds: float = LOOK_SECONDS
     ) -> None:
         self.removed = 0
         """Segments removed so far."""
         self.removed_bytes = 0
-        self._directory = directory
+        self._writer = writer
         self._keep_seconds = None if settings.keep_days is None else settings.keep_days * _DAY
         self._keep_bytes = settings.keep_bytes
         self._look_seconds = look_seconds
@@ -45,20 +45,24 @@ class Retention:
                 await self._task
 
     async def look(self) -> None:
-        """Remove what is too old or too much, and say so in the log."""
+        """Remove what is too old or too much, and say so in the log; not from a journal that has failed."""
+        writer = self._writer
+        if writer.failed is not None:
+            return  # who knows whose directory it is now
         try:
             gone = await asyncio.to_thread(
                 remove_old,
-                self._directory,
+                writer.node.directory,
                 now=time.time(),
                 keep_seconds=self._keep_seconds,
                 keep_bytes=self._keep_bytes,
+                spoilt={damage.segment for damage in writer.recovery.damages} | writer.sealer.left,
             )
         except JournalError as exc:
             log.error("%s", exc)
             return
         for one in gone:
-            self.removed += 1
+            self.removed += one.is_segment
             self.removed_bytes += one.bytes
             log.info("removed %s, %d bytes: %s", one.name, one.bytes, one.reason)
 

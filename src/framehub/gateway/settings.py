@@ -1,11 +1,15 @@
 """What one gateway is told: addresses, app, journal."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from framehub.errors import ConfigError
+from framehub.gateway.app import split_name
 from framehub.gateway.recording import RecordingSettings
 from framehub.hub.settings import HubSettings
+from framehub.journal.block import ROOM
 from framehub.mfp.settings import Settings
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.accounts import LimitSettings
@@ -16,6 +20,16 @@ DEFAULT_SERVICES = "127.0.0.1:7401"
 DEFAULT_CLIENTS = "127.0.0.1:7402"
 DEFAULT_WORKERS = "127.0.0.1:7403"
 DEFAULT_ADMIN = "127.0.0.1:7404"
+LARGEST_PORT: Final = 65_535
+LONGEST_PORT: Final = 100
+"""Digits, with zeros before it."""
+
+_MOST_RECORDED: Final = (1 << 30) - ROOM
+"""Bytes of a frame, in a journal."""
+_NODE: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_ORIGIN: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+_USUAL: Final = {"http": ":80", "https": ":443"}
+"""Ports that browsers leave out of an origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +44,11 @@ class AdminSettings:
     def __post_init__(self) -> None:
         if self.listen is None:
             return
-        host, _ = split_address(self.listen)
+        host, _ = split_address(self.listen, "listen", f'like {DEFAULT_ADMIN}, or "off"')
         if self.tokens is None and not is_loopback(host):
             raise ConfigError(
                 f"listen = {self.listen}: anybody who reaches this address could look on. Listen on"
-                " 127.0.0.1, or give the tokens of those who may (--admin-tokens)"
+                " 127.0.0.1, or give the tokens of those who may ([admin] tokens, --admin-tokens)"
             )
 
 
@@ -55,7 +69,7 @@ class GatewaySettings:
     journal: Path | None = Path("journal")
     """Directory of this node's journal; None records nothing."""
     node: str | None = None
-    """This gateway's name in its journal; made up once if not given."""
+    """This gateway's name in its journal: up to 100 letters, digits and . _ -; made up once if not given."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may connect, beside the gateway's own."""
     static: Path | None = None
@@ -90,29 +104,45 @@ class GatewaySettings:
     """How the journal is written."""
 
     def __post_init__(self) -> None:
-        host, _ = split_address(self.listen)
+        host, _ = split_address(self.listen, "listen")
         if self.tokens is None and not self.allow_anonymous and not is_loopback(host):
             raise ConfigError(
                 f"listen = {self.listen}: anybody who reaches this address could connect. Listen on"
                 " 127.0.0.1, or use tokens (--tokens), or say that this is meant (--allow-anonymous)"
             )
         if (self.clients is None) != (self.workers is None):
-            raise ConfigError("clients and workers of remote functions go together: give both, or none")
-        for name, address, keys in (
-            ("services", self.services, self.service_keys),
-            ("clients", self.clients, self.client_keys),
-            ("workers", self.workers, self.worker_keys),
+            raise ConfigError(
+                'clients and workers of remote functions go together: give both, or have both "off"'
+            )
+        for name, address, keys, usual in (
+            ("services", self.services, self.service_keys, DEFAULT_SERVICES),
+            ("clients", self.clients, self.client_keys, DEFAULT_CLIENTS),
+            ("workers", self.workers, self.worker_keys, DEFAULT_WORKERS),
         ):
             if address is not None:
-                self._check_zeromq(name, address, keys)
+                host, _ = split_address(address, name, f'like {usual}, or "off"')
+                self._check_zeromq(name, address, keys, is_local=is_loopback(host))
         if self.max_buffered_bytes < 1:
             raise ConfigError(f"max_buffered_bytes must be above zero, not {self.max_buffered_bytes!r}")
-        if self.drain < 0:
+        if not self.drain >= 0:
             raise ConfigError(f"drain must not be below zero, not {self.drain!r}")
+        if self.app is not None:
+            split_name(self.app, what="app =", example="myapp:endpoints")
+        for origin in self.origins:
+            _check_origin(origin)
+        if self.node is not None and not _NODE.fullmatch(self.node):
+            raise ConfigError(
+                f"[journal] node = {self.node!r}: want 1 to 100 of the letters A-Z and a-z, digits and . _ -;"
+                " a journal that has another name keeps it if none is said"
+            )
+        if self.journal is not None and self.mfp.max_frame_bytes > _MOST_RECORDED:
+            raise ConfigError(
+                f"[mfp] max_frame_bytes = {self.mfp.max_frame_bytes}: the journal takes frames of up to"
+                f" {_MOST_RECORDED} bytes"
+            )
 
-    def _check_zeromq(self, name: str, address: str, allowed: Path | None) -> None:
-        host, _ = split_address(address)
-        if allowed is None and not self.allow_anonymous and not is_loopback(host):
+    def _check_zeromq(self, name: str, address: str, allowed: Path | None, *, is_local: bool) -> None:
+        if allowed is None and not self.allow_anonymous and not is_local:
             raise ConfigError(
                 f"{name} = {address}: anybody who reaches this address could connect. Use 127.0.0.1, or CURVE"
                 f" keys (--curve-key, --{name.removesuffix('s')}-keys), or say that this is meant"
@@ -124,11 +154,27 @@ class GatewaySettings:
             raise ConfigError("curve_key, client_keys and worker_keys go together: give all of them, or none")
 
 
-def split_address(address: str) -> tuple[str, int]:
+def split_address(
+    address: str, name: str = "address", hint: str = f"like {DEFAULT_LISTEN}"
+) -> tuple[str, int]:
     """HOST and PORT of ``HOST:PORT``; an IPv6 host stands in brackets."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-        raise ConfigError(f"address {address!r}: want HOST:PORT, like {DEFAULT_LISTEN}")
+    if not colon or not host or not (port.isascii() and port.isdigit()):
+        raise ConfigError(f"{name} = {address!r}: want HOST:PORT, {hint}")
+    if len(port) > LONGEST_PORT or int(port) > LARGEST_PORT:
+        raise ConfigError(f"{name} = {address!r}: a port is 0 to {LARGEST_PORT}")
     return host, int(port)
+
+
+def _check_origin(origin: str) -> None:
+    """Browsers send it in one form, and it is compared letter by letter."""
+    if origin in ("null", "file://"):
+        return  # a page in a sandbox, and one that is a file
+    found = _ORIGIN.fullmatch(origin)
+    if found is None or (found[3] is not None and found[3] == _USUAL.get(found[1])):
+        raise ConfigError(
+            f"origins: no browser sends {origin!r}: want SCHEME://HOST or SCHEME://HOST:PORT in small"
+            " letters, no path or slash after it, not the usual port, like https://shop.example"
+        )

@@ -59,6 +59,18 @@ def _short(told: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if not isinstance(value, list)}
 
 
+def addresses(gateway: "Gateway") -> dict[str, str | None]:
+    """Where clients, services and workers connect, and where the journal is; nothing for what is off."""
+    hub, proxy, writer = gateway.hub, gateway.functions, gateway.writer
+    return {
+        "mfp": gateway.url,
+        "services": hub.address if hub else None,
+        "clients": proxy.clients_address if proxy else None,
+        "workers": proxy.workers_address if proxy else None,
+        "journal": str(writer.node.directory.absolute()) if writer else None,
+    }
+
+
 def connections(gateway: "Gateway") -> dict[str, Any]:
     """Who is connected by WebSocket."""
     listener, hub = gateway.listener, gateway.hub

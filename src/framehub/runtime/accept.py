@@ -33,11 +33,17 @@ class Arrival:
         self.is_open = False
         self.is_refused = False
         """Whether it was told why it cannot open."""
+        self.is_head = False
+        """Whether it asked by HTTP for headers only."""
         self.page_bytes = 0
         """Of a page that it was answered with."""
         self.is_taken = False
         """Whether a transport owns the socket: it is the one to close it then."""
         self._acceptor = acceptor
+
+    def asks_for_head(self) -> None:
+        """It wants the headers of a page, and not the page."""
+        self.is_head = True
 
     def opened(self) -> None:
         """It counts no longer."""

@@ -9,6 +9,8 @@ from time import monotonic
 class Alarm:
     """Rings once for each deadline set; a later deadline waits until the earlier one has rung."""
 
+    __slots__ = ("_timer", "at", "ring")
+
     def __init__(self, ring: Callable[[], None] = lambda: None) -> None:
         self.ring = ring
         """What to call; may be set later."""

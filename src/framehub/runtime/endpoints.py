@@ -7,6 +7,7 @@ from framehub.errors import ConfigError
 from framehub.mfp.negotiation import RESERVED
 from framehub.runtime.calls import Call, RawCall
 from framehub.runtime.streams import InStream
+from framehub.runtime.tally import Tally
 
 Handler: TypeAlias = Callable[[Call], Any | Awaitable[Any]]
 RawHandler: TypeAlias = Callable[[RawCall], bytes | Awaitable[bytes | None] | None]
@@ -27,6 +28,8 @@ class Endpoints:
         self._handlers: dict[str, Handler] = {}
         self._streams: dict[str, StreamHandler] = {}
         self._raw: RawHandler | None = None
+        self.tally: Tally | None = None
+        """Where requests to them are counted, if at all."""
 
     def on(self, endpoint: str) -> Callable[[_H], _H]:
         """Register the decorated function for messages and requests to ``endpoint``."""

@@ -76,22 +76,24 @@ class Functions:
             RemoteTimeout: no answer came in time; whether it ran is not known.
             DecodingError: its result cannot be read.
         """
-        until = asyncio.get_running_loop().time() + (self.timeout if timeout is None else timeout)
-        calling = await self._calling(name, until)
+        seconds = self._seconds(timeout)
+        until = asyncio.get_running_loop().time() + seconds
+        calling = await self._calling(name, until, seconds)
         if calling.argument == "envelope":  # it may have files to read
             argument = await asyncio.to_thread(calling.encode, args, kwargs)
         else:
             argument = calling.encode(args, kwargs)
         try:
-            return calling.decode(await self._query(name, argument, until))
+            return calling.decode(await self._query(name, argument, until, seconds))
         except (DecodingError, UnsupportedFunctionName):
             self._known.pop(name, None)  # perhaps others offer it now, in another way
             raise
 
     async def call_bytes(self, name: str, argument: bytes, *, timeout: float | None = None) -> bytes:
         """Call a function with an argument that is bytes already, and give the result's bytes."""
-        until = asyncio.get_running_loop().time() + (self.timeout if timeout is None else timeout)
-        return await self._query(name, argument, until)
+        seconds = self._seconds(timeout)
+        until = asyncio.get_running_loop().time() + seconds
+        return await self._query(name, argument, until, seconds)
 
     async def coders(self, name: str, *, timeout: float | None = None) -> tuple[str, str]:
         """The identities of a function's coders, for its argument and its result.
@@ -99,17 +101,19 @@ class Functions:
         Raises:
             UnsupportedFunctionName: nobody offers it.
         """
-        settled = await self._open().coders(name.encode(), timeout=self._seconds(timeout))
+        seconds = self._seconds(timeout)
+        settled = await self._open().coders(name.encode(), timeout=seconds)
         if settled.ending is Ending.CODERS:
             argument, result = settled.body
             return argument.decode(), result.decode()
-        raise _error(name, settled, self._silence())
+        raise _error(name, settled, self.silence(seconds))
 
     async def list(self, *, timeout: float | None = None) -> list[dict[str, Any]]:
         """All functions that are offered now: names, coders, docs, schemas, live workers."""
-        settled = await self._open().functions(timeout=self._seconds(timeout))
+        seconds = self._seconds(timeout)
+        settled = await self._open().functions(timeout=seconds)
         if settled.ending is not Ending.FUNCTIONS:
-            raise _error("the list of functions", settled, self._silence())
+            raise _error("the list of functions", settled, self.silence(seconds))
         listed: list[dict[str, Any]] = json.loads(settled.body[0])["functions"]
         return listed
 
@@ -180,21 +184,21 @@ class Functions:
             return "we are not let in there: wrong keys, or not a proxy of functions"
         return "no proxy is there; `framehub serve` starts one"
 
-    def _silence(self) -> str:
-        """What to say when no answer came."""
+    def silence(self, seconds: float) -> str:
+        """What to say when no answer came in so long."""
         why = self._absence()
-        return f"no answer from {self.address}: {why}" if why else f"no answer from {self.address} in time"
+        return f"no answer from {self.address}{f': {why}' if why else ' in time'} ({round(seconds, 3):g} s)"
 
     def _seconds(self, timeout: float | None) -> float:
         return self.timeout if timeout is None else timeout
 
-    async def _query(self, name: str, argument: bytes, until: float) -> bytes:
+    async def _query(self, name: str, argument: bytes, until: float, seconds: float) -> bytes:
         settled = await self._open().query(name.encode(), argument, timeout=_left(until))
         if settled.ending is Ending.RESULT:
             return settled.body[0]
-        raise _error(name, settled, self._silence())
+        raise _error(name, settled, self.silence(seconds))
 
-    async def _calling(self, name: str, until: float) -> Calling:
+    async def _calling(self, name: str, until: float, seconds: float) -> Calling:
         """How to call a function: known, or asked for once, however many calls want to know."""
         known = self._known.get(name)
         if known is not None and asyncio.get_running_loop().time() < known[0]:
@@ -212,7 +216,7 @@ class Functions:
                     except RemoteTimeout:
                         await asyncio.sleep(0)  # another call's patience may have ended before ours
         except TimeoutError:
-            raise RemoteTimeout(name, self._silence()) from None
+            raise RemoteTimeout(name, self.silence(seconds)) from None
 
     def _asked(self, name: str, done: asyncio.Future[Calling]) -> None:
         del self._asking[name]

@@ -4,7 +4,7 @@ A service's link is open from its registration until it has gone. Whoever speaks
 open link as well, and keeps it until it is registered and gone, or a thousand others came after it.
 """
 
-from time import monotonic, monotonic_ns, time_ns
+from time import monotonic_ns, time_ns
 from typing import Final
 
 from framehub.codes import HubState
@@ -12,7 +12,8 @@ from framehub.errors import MalformedFrame
 from framehub.hub.headers import HubFrame, Way, decode, version_shown
 from framehub.hub.parties import Client, Instance, Stream
 from framehub.hub.switch import About
-from framehub.journal.hub_rows import IN, OUT, HubRows, service_link, stream_exchange
+from framehub.journal.hub_rows import IN, OUT, HubRows, constant, service_link, stream_exchange
+from framehub.journal.notes import Label, Shape
 from framehub.journal.record import NO_ID
 from framehub.runtime.hub_pings import Pings
 from framehub.runtime.tap import Tap
@@ -41,9 +42,8 @@ class HubTap:
         self._append_link = tap.append_link
         self._light = -1
         if tap.takes_brief:
-            self._attend = tap.writer.attend
-            self._gathering = tap.writer.gathering
-            self._light = tap.writer.gathering.light
+            self._light = tap.writer.notes.light
+            self._note = tap.writer.notes.shapes(_label).frame
         self._clients: dict[Client, _Link] = {}
         self._services: dict[bytes, _Link] = {}  # by identity
         self._strangers: dict[bytes, None] = {}  # those of them that are not registered, the oldest first
@@ -81,7 +81,8 @@ class HubTap:
         """Record a client's frame."""
         link = self._clients[client]
         if isinstance(about, Stream) and parent is NO_ID and self._is_brief(data, client.version):
-            self._brief(link.rows.constant(IN, about.service, about.function), client, about, data)
+            shape = client.link, IN, about.service, about.function, about.name, client.user, -1
+            self._note(shape, client.link, about.id, data)
             return
         at, raw = _now(), bytes(data)
         if isinstance(about, str):
@@ -111,7 +112,8 @@ class HubTap:
         """Record what was sent to a client."""
         link = self._clients[client]
         if stream is not None and self._is_brief(data, client.version):
-            self._brief(link.rows.constant(OUT, stream.service, stream.function), client, stream, data)
+            shape = client.link, OUT, stream.service, stream.function, stream.name, client.user, -1
+            self._note(shape, client.link, stream.id, data)
             return
         at = _now()
         frame = decode(data, client.version, Way.HUB_TO_CLIENT)
@@ -166,15 +168,10 @@ class HubTap:
 
     def _brief_at_service(self, link: _Link, direction: int, stream: Stream, data: bytes) -> None:
         client = stream.client
-        constant = link.rows.constant(
-            direction, stream.service, stream.function, user=client.user, ref=stream.id
-        )
-        self._brief(constant, client, stream, data)
-
-    def _brief(self, constant: bytes, client: Client, stream: Stream, data: bytes | memoryview) -> None:
-        exchange = int.from_bytes(client.link, "big"), stream.id
-        if self._gathering.note(monotonic(), exchange, constant, (stream.name or None, None, None), data):
-            self._attend()
+        shape = (
+            link.rows.link, direction, stream.service, stream.function, stream.name, client.user, stream.id
+        )  # fmt: skip
+        self._note(shape, client.link, stream.id, data)
 
     def _at_service(
         self,
@@ -267,6 +264,11 @@ def _offer(instance: Instance | None) -> tuple[int | None, str | None]:
     if instance is None or instance.number < 0:
         return None, None
     return instance.number, instance.name or None
+
+
+def _label(shape: Shape) -> Label:
+    link, direction, service, function, name, user, ref = shape
+    return constant(link, direction, service, function, user, ref), name or None, None, None
 
 
 def _now() -> tuple[int, int]:

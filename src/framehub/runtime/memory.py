@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from contextvars import copy_context
 
 from framehub.mfp.settings import Settings
 from framehub.runtime.endpoints import Endpoints
@@ -56,8 +57,9 @@ class MemoryLink:
         if self._pauses:
             return
         held, self._held = self._held, []
+        context = copy_context()  # whoever resumes is not who is asked
         for item in held:
-            self.deliver(item)
+            context.run(self.deliver, item)
 
     @property
     def excused(self) -> bool:

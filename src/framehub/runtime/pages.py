@@ -1,7 +1,8 @@
 """Plain HTTP beside WebSockets: a GET is answered with a page made in memory, and the connection ends.
 
-The request was read by the same parser as upgrades are, within the same limits; it takes nothing but GET.
-There is no keep-alive and no body of a request is read. A page with an ``ETag`` is not sent to who has it.
+The request was read by the same parser as upgrades are, within the same limits; a HEAD gets the headers that
+a GET would. There is no keep-alive and no body of a request is read. A page with an ``ETag`` is not sent to
+who has it.
 """
 
 import hashlib

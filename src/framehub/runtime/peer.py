@@ -133,8 +133,8 @@ class Peer(Wire):
             OSError: a file cannot be read; nothing was sent.
         """
         connection = self._connection
-        now = monotonic()
-        until = now + (connection.request_timeout if timeout is None else timeout)
+        timeout = connection.request_timeout if timeout is None else timeout
+        until = (now := monotonic()) + timeout
         if files and not all_read(files):
             files = await self._load(endpoint, data, files, until - now)
             now = monotonic()
@@ -156,7 +156,7 @@ class Peer(Wire):
                 self._flush()
             raise
         except RequestTimeout as exc:
-            raise RequestTimeout(f"{endpoint}: {exc}") from None
+            raise self._waiting.timed_out(endpoint, exc, timeout) from None
         if reply.is_error and raise_on_error:
             raise EndpointError(reply.error)
         return reply
@@ -281,8 +281,9 @@ class Peer(Wire):
             return
         frame, event = received.frame, received.event
         opened = open_payload(frame, event)
-        if self._tap is not None:
-            self._tap.took(frame, data, received.exchange, opened, now)
+        took = self._took
+        if took is not None and not took(data, received.exchange, opened, now):
+            self._record(received, data, opened, now)
         if event is not None:
             if type(opened) is BadEnvelope and self._serving.minds(event) and self._is_too_much(opened):
                 return
@@ -330,7 +331,7 @@ class Peer(Wire):
         elif isinstance(event, RequestFailed):
             self._waiting.failed(event)
         elif isinstance(event, RequestCancelled):
-            self._serving.cancel(event.ref)
+            self._serving.cancel(event.ref, event.code)
         elif isinstance(event, PongReceived):
             self._waiting.pong(event)
         elif isinstance(event, StreamLost):

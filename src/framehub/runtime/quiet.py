@@ -12,6 +12,9 @@ from typing import Final
 EVERY: Final = 1.0
 
 
+LONGEST_DETAIL: Final = 200
+
+
 class Summary:
     """Counts by kind, and when to speak of them. Time is an argument."""
 
@@ -52,11 +55,11 @@ class QuietLog:
         self._levels: dict[str, int] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def count(self, kind: str, level: int = logging.INFO) -> None:
-        """One more of this kind."""
+    def count(self, kind: str, level: int = logging.INFO, *, detail: str = "") -> None:
+        """One more of this kind; ``detail``, which may be a peer's words, goes with those told at once."""
         self._levels[kind] = level
         if self._summary.count(kind, monotonic()):
-            self._log.log(level, "%s: connection %s", self.where, kind)
+            self._log.log(level, "%s: connection %s%s", self.where, kind, detail and f": {_legible(detail)}")
         elif self._timer is None:
             self._set()
 
@@ -81,3 +84,10 @@ class QuietLog:
     def _tell(self, now: float) -> None:
         for kind, count in self._summary.due(now).items():
             self._log.log(self._levels[kind], "%s: %d more times: connection %s", self.where, count, kind)
+
+
+def _legible(text: str) -> str:
+    """On one line, and not a long one."""
+    if len(text) > LONGEST_DETAIL:
+        text = f"{text[:LONGEST_DETAIL]}..."
+    return text if text.isascii() and text.isprintable() else ascii(text)[1:-1]

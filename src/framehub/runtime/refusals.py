@@ -1,10 +1,11 @@
 """Why a request is not begun, and what whoever asked is told."""
 
-from typing import Final
+from asyncio import CancelledError
+from typing import Any, Final
 
 from framehub.codes import ErrorCode
-from framehub.errors import FramehubError
-from framehub.mfp.envelope import BadEnvelope
+from framehub.errors import EndpointError, FramehubError, LimitExceeded
+from framehub.mfp.envelope import BadEnvelope, library_error
 from framehub.runtime.accounts import OverLimit
 
 OVERLOADED: Final = "too many requests; this one was not begun, ask again later"
@@ -30,6 +31,19 @@ _CODES: Final[dict[type[BaseException], ErrorCode]] = {
 }
 
 
-def refusal_code(exc: BaseException) -> ErrorCode | None:
-    """How a refusal is called; None if it is something else."""
-    return _CODES.get(type(exc))
+def is_told(exc: BaseException) -> bool:
+    """Whether whoever asked is told all of it: an error of the application's, or a refusal."""
+    return isinstance(exc, EndpointError) or type(exc) in _CODES
+
+
+def told(exc: BaseException, exchange: str) -> Any:
+    """The error that answers for an exception; of a failure only where to look for it."""
+    if isinstance(exc, EndpointError):
+        return exc.value
+    if (code := _CODES.get(type(exc))) is not None:
+        return library_error(code, str(exc))
+    if isinstance(exc, CancelledError):
+        return library_error(ErrorCode.CANCELLED, f"the handler was cancelled; exchange {exchange}")
+    if isinstance(exc, LimitExceeded):
+        return library_error(ErrorCode.LIMIT, f"the answer is too big: {exc}")
+    return library_error(ErrorCode.INTERNAL, f"the handler failed; exchange {exchange}")

@@ -7,6 +7,8 @@ from collections import deque
 class Room:
     """Room on a link. A stream that always has more to send goes to the end of the queue with each frame."""
 
+    __slots__ = ("_calling", "_loop", "_queue", "_takes", "free")
+
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.free = True

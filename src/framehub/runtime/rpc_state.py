@@ -3,7 +3,7 @@
 DIR/key           makes the ids that workers see; the same for ever
 DIR/roster        workers that were there: one identity in hex a line
 DIR/begun-0, -1   queries begun that may not be run twice: 16 bytes each, two files in turn
-DIR/quarantine/   queries of which every worker died
+DIR/quarantine/   queries of which every worker died; arguments only of functions that are recorded whole
 
 Nothing of it is synced to the disk: it is for a proxy that was killed, not for a machine that lost its power.
 """
@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,13 +28,14 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 class ProxyState:
     """One proxy's directory, locked; without a directory nothing outlives the process."""
 
-    def __init__(self, directory: Path | None) -> None:
-        """Read what is there, or begin.
+    def __init__(self, directory: Path | None, keeps: Callable[[str], bool] | None = None) -> None:
+        """Read what is there, or begin. ``keeps`` says of which functions arguments may be written down.
 
         Raises:
             ConfigError: the directory cannot be used, or another proxy uses it.
         """
         self._directory = directory
+        self._keeps = keeps
         self._begun: int | None = None
         self._begun_bytes = 0
         self._turn = 0
@@ -105,7 +106,8 @@ class ProxyState:
             if sum(1 for _ in place.glob("*.json")) >= _MOST_POISON:
                 return None
             about = {"function": function, "deaths": deaths, "argument_bytes": len(argument)}
-            _write_new(place / f"{wid.hex()}.bin", argument)
+            if self._keeps is None or self._keeps(function):
+                _write_new(place / f"{wid.hex()}.bin", argument)
             _write_new(place / f"{wid.hex()}.json", json.dumps(about).encode())
         except OSError:
             return None  # it is only for people: nothing depends on it

@@ -1,12 +1,12 @@
 """Every message at the proxy's two sockets becomes a row of the journal (spec/journal.md, section 3.4)."""
 
 from collections.abc import Sequence
-from struct import Struct
-from time import monotonic, monotonic_ns, time_ns
+from time import monotonic_ns, time_ns
 from typing import Final
 
+from framehub.journal.notes import Label, Shape
 from framehub.journal.record import NO_ID
-from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side, joined
+from framehub.journal.rpc_rows import IN, OUT, RpcRows, Side
 from framehub.rpc import words
 from framehub.rpc.asking import About
 from framehub.rpc.jobs import Job
@@ -14,7 +14,14 @@ from framehub.rpc.texts import error_code
 from framehub.runtime.tap import Tap
 
 _MOST_NAMES: Final = 4_096
-_HALVES: Final = Struct(">QQ")
+_CODED, _FAILS = 1, 2
+_SAYS: Final = {
+    words.QUERY: _CODED,
+    words.RESPONSE_RESULT: _CODED,
+    words.RESPONSE_EXCEPTION: _FAILS,
+    words.RESPONSE_UNKNOWN_FUNCTION: _FAILS,
+}
+"""Messages that have something coded in them, and those that say why there is no result."""
 
 
 class RpcTap:
@@ -22,11 +29,7 @@ class RpcTap:
 
     def __init__(self, tap: Tap) -> None:
         self._append = tap.append
-        self._light = -1
-        if tap.takes_brief:
-            self._attend = tap.writer.attend
-            self._gathering = tap.writer.gathering
-            self._light = tap.writer.gathering.light
+        self._note = tap.writer.notes.shapes(self._label).message if tap.takes_brief else None
         self._rows = RpcRows()
         self._texts: dict[bytes, str] = {}
 
@@ -63,31 +66,28 @@ class RpcTap:
         link: bytes,
     ) -> None:
         type_ = parts[0]
+        says = _SAYS.get(type_, 0)
+        coder: bytes | None = None
         error: str | None = None
-        if type_ == words.RESPONSE_EXCEPTION:
-            error = error_code(parts[2])
-        elif type_ == words.RESPONSE_UNKNOWN_FUNCTION:
-            error = "unknown_function"
+        parent = NO_ID
+        if says == _CODED and job is not None:
+            spec = job.spec
+            if type_ == words.QUERY:
+                coder = spec.argument if spec else None
+                parent = job.parent if direction == IN else NO_ID
+            else:
+                coder = spec.result if spec else None
+        elif says == _FAILS:
+            error = error_code(parts[2]) if type_ == words.RESPONSE_EXCEPTION else "unknown_function"
         if job is None:
             at = (time_ns(), monotonic_ns())
             self._append(self._rows.row(at, direction, identity, parts, link=link, error=error))
             return
-        coder = None
-        parent = NO_ID
-        spec = job.spec
-        if type_ == words.QUERY:
-            coder = self._text(spec.argument) if spec else None
-            parent = job.parent if direction == IN else NO_ID
-        elif type_ == words.RESPONSE_RESULT:
-            coder = self._text(spec.result) if spec else None
-        function = self._text(job.function)
-        raw = joined(identity, parts)
-        if parent is NO_ID and len(raw) <= self._light:
-            constant = self._rows.constant(link, direction, identity, parts)
-            exchange = _HALVES.unpack(job.wid)
-            if self._gathering.note(monotonic(), exchange, constant, (function, error, coder), raw):
-                self._attend()
-            return
+        if parent is NO_ID and self._note is not None:
+            first = len(parts[1]) if len(parts) > 1 else 0
+            shape = link, direction, type_, len(identity), first, job.function, error, coder
+            if self._note(shape, job.wid, identity, parts):
+                return
         at = (time_ns(), monotonic_ns())
         row = self._rows.row(
             at,
@@ -96,12 +96,17 @@ class RpcTap:
             parts,
             link=link,
             exchange=job.wid,
-            function=function,
-            coder=coder,
+            function=self._text(job.function),
+            coder=None if coder is None else self._text(coder),
             parent=parent,
             error=error,
         )
         self._append(row)
+
+    def _label(self, shape: Shape) -> Label:
+        link, direction, type_, identity, first, function, error, coder = shape
+        constant = self._rows.constant(link, direction, type_, identity, first)
+        return constant, self._text(function), error, None if coder is None else self._text(coder)
 
     def _text(self, data: bytes) -> str:
         text = self._texts.get(data)

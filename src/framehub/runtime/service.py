@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, Final, TypeVar
@@ -19,6 +18,7 @@ from framehub.runtime.service_desk import Desk
 from framehub.runtime.service_functions import ServiceFunctions, checked_name
 from framehub.runtime.service_link import ServiceLink
 from framehub.runtime.service_running import Running
+from framehub.runtime.signals import on_ending
 from framehub.runtime.worksource import stop_here
 from framehub.runtime.zmq_setup import Options
 
@@ -108,7 +108,9 @@ class Service:
         return offer
 
     def run(self, address: Addresses | None = None) -> None:
-        """Serve until SIGTERM or Ctrl-C: the last line of a script. An error of ours ends it with one line.
+        """Serve until SIGTERM, SIGHUP or Ctrl-C: the last line of a script.
+
+        An error of ours ends it with one line.
 
         Raises:
             SystemExit: there is nothing to offer, or that is no address.
@@ -123,9 +125,7 @@ class Service:
             raise SystemExit(f"Error: {exc}") from exc
 
     async def _run(self, address: Addresses | None) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
+        on_ending(self.stop)
         await self.serve(address)
 
     def stop(self) -> None:

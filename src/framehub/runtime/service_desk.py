@@ -43,7 +43,7 @@ class Desk:
     def _ready(self) -> None:
         self.close()
         if self._was_ready:
-            log.info("the hub at %s has us again", self.link.address)
+            log.warning("the hub at %s has us again", self.link.address)
         else:
             self._on_ready(self.link.address)
         self._was_ready = True

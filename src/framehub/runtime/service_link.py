@@ -156,7 +156,7 @@ class ServiceLink:
 
     def _disconnected(self) -> None:
         if self._is_ready:
-            log.info("lost the hub at %s", self.address)
+            log.warning("lost the hub at %s: connecting again", self.address)
         self._start_anew()
         self.machine.disconnected()
         self._work()

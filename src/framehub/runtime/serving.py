@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
 
-from framehub.codes import ErrorCode
-from framehub.errors import EndpointError, FramehubError, LimitExceeded
+from framehub.codes import ErrorCode, Service
+from framehub.errors import FramehubError, LimitExceeded
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.mfp.envelope import BadEnvelope, Envelope
@@ -22,9 +22,10 @@ from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
 from framehub.runtime.files import all_read, load
 from framehub.runtime.payloads import Opened, pack, unpack
-from framehub.runtime.refusals import OVERLOADED, REFUSALS, Busy, UnknownEndpoint, refusal_code
+from framehub.runtime.refusals import OVERLOADED, REFUSALS, Busy, UnknownEndpoint, is_told, told
 from framehub.runtime.room import Room
 from framehub.runtime.streams import Inflow, InStream
+from framehub.runtime.tally import Asked, Respond, Tally
 from framehub.runtime.turn import turns_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Serving:
         self._answers: dict[int, asyncio.Task[None]] = {}  # those of them that somebody waits for
         self._readers: dict[asyncio.Task[None], None] = {}
         self._reading = asyncio.Lock()
+        self._asked: Asked | None = None  # made when somebody wants to know
+        self._voice: Respond = peer
 
     @property
     def running(self) -> int:
@@ -83,8 +86,10 @@ class Serving:
     def request(self, event: RequestReceived, opened: Opened) -> None:
         """Answer now, or begin what will answer later."""
         ref, exchange = event.frame.id, event.exchange
+        if self._endpoints.tally is not None:
+            self._count(self._endpoints.tally).begin(ref, opened)
         try:
-            if self._turns.reading.is_over(self._busy_after):
+            if self._turns.reading.is_over(self._busy_after, opened):
                 raise Busy(OVERLOADED)
             if self.account is not None:
                 self.account.begin(monotonic(), counted=True)
@@ -167,13 +172,17 @@ class Serving:
         finally:
             stream.abort()  # if the handler left early, the sender should not go on
 
-    def cancel(self, ref: int) -> None:
+    def cancel(self, ref: int, code: Service) -> None:
         """Nobody waits for this answer any more."""
+        if self._asked:
+            self._asked.given_up(ref, code)
         if task := self._answers.pop(ref, None):
             task.cancel()  # it counts until it has ended: giving up is no way to have more running
 
     def close(self) -> None:
         """The link is gone: end every handler, but let those of streams read what has come."""
+        if self._asked:
+            self._asked.close()
         for task in self._handlers:
             task.cancel()
         self._answers.clear()
@@ -187,6 +196,11 @@ class Serving:
         return isinstance(event, StreamOpened | ResponseReceived) and event.frame.payload != b""
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _count(self, tally: Tally) -> Asked:
+        if self._asked is None:
+            self._voice = self._asked = Asked(tally, self._peer)
+        return self._asked
 
     def _last_call(self, reader: asyncio.Task[None]) -> None:
         timer = asyncio.get_running_loop().call_later(self._inflow.patience, reader.cancel)
@@ -230,11 +244,10 @@ class Serving:
             )
         if not self._recorded:
             return handler(call)
-        token = current.set((self._peer.link_id, event.exchange))
-        try:
-            return handler(call)
-        finally:
-            current.reset(token)
+        # It is not reset, which would cost as much again: only what a handler calls or starts asks for it,
+        # and before the next handler it is set anew.
+        current.set((self._peer.link_id, event.exchange))
+        return handler(call)
 
     def _start(self, coroutine: Any, exchange: int) -> asyncio.Task[None]:
         token = current.set((self._peer.link_id, exchange))
@@ -277,7 +290,7 @@ class Serving:
 
     async def _answer_in_time(self, ref: int, opened: Opened, outcome: Awaitable[Any], exchange: int) -> None:
         """Wait for a handler and answer, if there is time to begin with it."""
-        if self._turns.running.is_over(self._busy_after) and inspect.iscoroutine(outcome):
+        if self._turns.running.is_over(self._busy_after, opened) and inspect.iscoroutine(outcome):
             if self._is_awaited(ref):
                 self._respond(ref, opened, Busy(OVERLOADED), exchange)
             return
@@ -339,15 +352,15 @@ class Serving:
             if isinstance(opened, BadEnvelope):
                 if not isinstance(result, bytes | None):
                     raise TypeError(f"a raw handler returns bytes or None, not {type(result).__name__}")
-                self._peer.respond(ref, result or b"", endpoint=None)
+                self._voice.respond(ref, result or b"", endpoint=None)
                 return
             endpoint = opened.endpoint
             if type(result) is not Reply:
-                self._peer.respond(ref, envelope.encode(endpoint, result), endpoint=endpoint)
+                self._voice.respond(ref, envelope.encode(endpoint, result), endpoint=endpoint)
                 return
             payload, blobs = pack(endpoint, result.data, result.files, error=result.error)
             error = None if result.error is None else envelope.error_name(result.error)
-            self._peer.respond(ref, payload, blobs, endpoint=endpoint, error=error)
+            self._voice.respond(ref, payload, blobs, endpoint=endpoint, error=error)
         except Exception as exc:
             self._fail(ref, opened, exc, exchange)
 
@@ -357,29 +370,22 @@ class Serving:
         endpoint = opened.endpoint if isinstance(opened, Envelope) else NO_ENVELOPE
         try:
             payload = envelope.encode(endpoint, error=error)
-            self._peer.respond(ref, payload, endpoint=endpoint, error=envelope.error_name(error))
+            self._voice.respond(ref, payload, endpoint=endpoint, error=envelope.error_name(error))
         except FramehubError as unsendable:
             name = self._peer.exchange_name(exchange).hex()
             log.error("exchange %s: an error cannot be sent: %s", name, unsendable)
             error = envelope.library_error(ErrorCode.INTERNAL, "the error itself cannot be sent")
             payload = envelope.encode(endpoint, error=error)
             try:
-                self._peer.respond(ref, payload, endpoint=endpoint, error=ErrorCode.INTERNAL)
+                self._voice.respond(ref, payload, endpoint=endpoint, error=ErrorCode.INTERNAL)
             except LimitExceeded:  # the endpoint's name alone is too long
                 self._peer.refuse(ref)
+                self.cancel(ref, Service.ABORT)
 
     def _error_value(self, opened: Opened, exc: BaseException, exchange: int) -> Any:
-        if isinstance(exc, EndpointError):
-            return exc.value
-        if (code := refusal_code(exc)) is not None:
-            return envelope.library_error(code, str(exc))
-        self._log_failure(opened, exchange, exc)
-        name = self._peer.exchange_name(exchange).hex()
-        if isinstance(exc, asyncio.CancelledError):
-            return envelope.library_error(ErrorCode.CANCELLED, f"the handler was cancelled; exchange {name}")
-        if isinstance(exc, LimitExceeded):
-            return envelope.library_error(ErrorCode.LIMIT, f"the answer is too big: {exc}")
-        return envelope.library_error(ErrorCode.INTERNAL, f"the handler failed; exchange {name}")
+        if not is_told(exc):
+            self._log_failure(opened, exchange, exc)
+        return told(exc, self._peer.exchange_name(exchange).hex())
 
     def _log_failure(self, opened: Opened, exchange: int, exc: BaseException | None = None) -> None:
         endpoint = opened.endpoint if isinstance(opened, Envelope) else "(raw)"

@@ -1,31 +1,21 @@
 """Every frame becomes a row of the journal (spec/journal.md, section 3).
 
-On the hot path a row costs a clock reading and an entry in a list; what is to be done with it is done for
-some at a time (``journal.gathering``), the rest by the writer's thread.
+On the hot path a row is noted in brief (``journal.notes``), and the rest is left to the writer's thread.
 """
 
 from collections.abc import Callable
 from time import monotonic, monotonic_ns, time_ns
-from typing import TypeAlias
-
-from msgspec import UNSET
 
 from framehub.journal.brief import MFP_BRIEF
-from framehub.journal.labels import Side
 from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.open_links import OpenLinks
 from framehub.journal.record import NO_ID, Row
 from framehub.journal.reduced import Reducer
 from framehub.journal.writer import JournalWriter
-from framehub.mfp.envelope import Envelope
 from framehub.mfp.frames import Frame
-from framehub.runtime.payloads import Opened, labels
 from framehub.runtime.promises import Promises
 
 __all__ = ["IN", "OUT", "LinkTap", "ReducedTap", "Tap"]
-
-Took: TypeAlias = Callable[[Frame, bytes | memoryview, int, Opened | None, float], None]
-Gave: TypeAlias = Callable[[Frame, bytes, int, str], None]
 
 
 class Tap:
@@ -64,9 +54,9 @@ class Tap:
         self._take(row)
 
     def append_link(self, row: Row) -> None:
-        """The same for a row about a link that comes or goes."""
-        if self._links is not None:
-            self._links.note(row)
+        """The same for a row about a link that comes or goes; once the journal has failed, none is noted."""
+        if self._links is not None and self.writer.failed is None:
+            self._links.note(row, self.writer.appended + 1, self.writer.durable)
         self.append(row)
 
 
@@ -98,55 +88,22 @@ class LinkTap:
     def __init__(self, tap: Tap, link: bytes, user: int) -> None:
         self._append = tap.append
         self._append_link = tap.append_link
-        self._gathering = gathering = tap.writer.gathering
-        self._light = gathering.light if tap.takes_brief else -1
-        self._attend = tap.writer.attend
+        self._notes = notes = tap.writer.notes
+        self._light = notes.light if tap.takes_brief else -1
         self.promises = tap.promises
         self._link = link
         self._rows = LinkRows(link, user)
         self._constants = self._rows.constants
         self._number = int.from_bytes(link, "big")
-        self.took, self.gave = self._hot()
+        self.took, self.gave = notes.link(self._number, self._constants, self._light)
+        """Quick ways to record what came, with what was found in it, and what went to an endpoint.
+
+        They say false where ``frame`` has to do it.
+        """
 
     def exchange_id(self, exchange: int) -> bytes:
         """The 16-byte name of a conversation: the link's, then its number on the link."""
         return self._link + exchange.to_bytes(8, "big") if exchange else NO_ID
-
-    def _hot(self) -> tuple[Took, Gave]:
-        """``frame`` for what came, with what was found in it, and for what went with an endpoint.
-
-        They are what a request costs more with a journal than without, so they do no more than they must, by
-        local names.
-        """
-        gathering, light, attend = self._gathering, self._light, self._attend
-        came, went = (Side(self._number, constant) for constant in self._constants)
-        loose = gathering.loose
-        add = loose.append
-
-        def took(
-            frame: Frame, raw: bytes | memoryview, exchange: int, opened: Opened | None, now: float
-        ) -> None:
-            if (
-                len(raw) <= light
-                and type(opened) is Envelope
-                and opened.error is UNSET
-                and MFP_BRIEF[raw[0]] == 2
-            ):
-                add((came, now, raw, exchange, opened.endpoint))  # type: ignore[arg-type]  # no view is so small
-                if len(loose) >= gathering.look_at:
-                    attend()
-            else:
-                self.frame(IN, frame, raw, exchange, *labels(opened), now=now)
-
-        def gave(frame: Frame, raw: bytes, exchange: int, endpoint: str) -> None:
-            if len(raw) <= light and MFP_BRIEF[raw[0]] == 2:
-                add((went, monotonic(), raw, exchange, endpoint))
-                if len(loose) >= gathering.look_at:
-                    attend()
-            else:
-                self.frame(OUT, frame, raw, exchange, endpoint)
-
-        return took, gave
 
     def frame(
         self,
@@ -167,8 +124,7 @@ class LinkTap:
         if brief and parent is NO_ID and len(raw) <= self._light:
             texts = (endpoint, error, None) if brief == 2 else (None, None, None)
             halves = (self._number, exchange) if exchange else (0, 0)
-            if self._gathering.note(now or monotonic(), halves, self._constants[direction], texts, raw):
-                self._attend()
+            self._notes.note(now or monotonic(), halves, self._constants[direction], texts, raw)
             return
         at = (time_ns(), monotonic_ns())
         name = self.exchange_id(exchange)

@@ -7,6 +7,7 @@ had no rest for a while, passes are short, so that a refusal comes soon.
 """
 
 import asyncio
+import logging
 from time import monotonic
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -17,34 +18,43 @@ NO_REST: Final = 0.8
 """From this share of the time on, spent in handlers, passes are short."""
 SHORTER: Final = 20
 """So many times."""
+LONG: Final = 0.5
+"""Seconds of a pass after which the log says whose they were."""
 _LATELY: Final = 0.5
 """Seconds over which that share is taken."""
+_SILENT: Final = 10.0
+"""Seconds between two such lines."""
+
+log = logging.getLogger("framehub.serving")
 
 
 class Turn:
     """One pass of an event loop after the other, shared by all that answer on it."""
 
-    __slots__ = ("_begun", "_load", "_loop", "_next_at", "_since", "refused")
+    __slots__ = ("_advice", "_begun", "_load", "_loop", "_next_at", "_silent_until", "_since", "refused")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, advice: str = "make it quicker") -> None:
         self.refused = 0
         """Requests that came too late in a pass."""
         self._loop = loop
-        self._begun = 0  # in this pass
+        self._advice = advice
+        self._begun: list[object] = []  # what was asked for in this pass
+        self._silent_until = 0.0
         self._since = 0.0  # when its first did
         self._next_at = monotonic()  # when the last pass was over
         self._load = 0.0
 
-    def is_over(self, seconds: float) -> bool:
-        """Whether handlers have had so long already; if not, one more begins."""
+    def is_over(self, seconds: float, asked: object = None) -> bool:
+        """Whether handlers have had so long already; if not, that of what is ``asked`` begins."""
         few, most = (FEW, seconds) if self._load < NO_REST else (1, seconds / SHORTER)
-        if self._begun < few:
+        if len(self._begun) < few:
             if not self._begun:
                 self._since = monotonic()
                 self._loop.call_soon(self._next)
-            self._begun += 1
+            self._begun.append(asked)
             return False
         if monotonic() - self._since <= most:
+            self._begun.append(asked)
             return False
         self.refused += 1
         return True
@@ -55,7 +65,12 @@ class Turn:
         whole = max(now - self._next_at, 1e-9)
         self._load += min(1.0, whole / _LATELY) * ((now - self._since) / whole - self._load)
         self._next_at = now
-        self._begun = 0
+        begun, self._begun = self._begun, []
+        if now - self._since >= LONG and now >= self._silent_until:
+            self._silent_until = now + _SILENT
+            names = sorted({repr(getattr(asked, "endpoint", "(raw)")) for asked in begun})
+            who = f"handler {names[0]}" if len(names) == 1 else f"handlers {', '.join(names[:FEW])}"
+            log.warning("%s kept the event loop for %.1f s: %s", who, now - self._since, self._advice)
 
 
 class Turns(NamedTuple):
@@ -77,5 +92,8 @@ def turns_of(loop: asyncio.AbstractEventLoop) -> Turns:
     """Those of this event loop."""
     found = _TURNS.get(loop)
     if found is None:
-        found = _TURNS[loop] = Turns(Turn(loop), Turn(loop))
+        found = _TURNS[loop] = Turns(
+            Turn(loop, "make it async, or a function of a worker"),
+            Turn(loop, "have it await what takes so long, or make it a function of a worker"),
+        )
     return found

@@ -22,6 +22,7 @@ from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
+from framehub.runtime.methods import ALLOWED, GET, AnyMethod, without_body
 from framehub.runtime.pages import Answers, Page, as_response
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
@@ -34,6 +35,8 @@ LEAST_BYTES: Final = 1_024
 """Of a message, where there is no path for WebSockets."""
 MOST_TELLING: Final = 64 << 20
 """Bytes of pages on their way to those who read them slowly."""
+_WORTH_KNOWING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+"""Somebody who may be honest is kept out by a setting; what these say has no token in it."""
 READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
@@ -121,15 +124,16 @@ class WebSocketServer:
         )
         watch(transport)
         try:
-            await protocol.wait_until_handshake_complete()  # or until it is gone
+            await protocol.parser.wait_until_handshake_complete()  # or until it is gone
         finally:
             self._telling -= arrival.page_bytes
         if not arrival.is_open and not arrival.is_refused:
             self._quiet.count("gone before it was open")
 
-    def _protocol(self, arrival: Arrival) -> WSProtocol:
+    def _protocol(self, arrival: Arrival) -> AnyMethod:
         """What ``picows.ws_create_server`` makes for each connection that it accepts itself."""
-        return WSProtocol(
+        wrong = Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"want {ALLOWED['Allow']}", ALLOWED)
+        parser = WSProtocol(
             host_port=None,
             ws_path=None,
             is_client_side=False,
@@ -146,8 +150,26 @@ class WebSocketServer:
             extra_headers=None,
             read_buffer_init_size=READ_BUFFER,
         )
+        return AnyMethod(
+            parser,
+            on_head=arrival.asks_for_head,
+            refuse=lambda: self._refuse(arrival, wrong).response,
+        )
 
     def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
+        """Decide on one request; to a HEAD go only the headers of the answer."""
+        if not arrival.is_head:
+            return self._decide(arrival, request)
+        if "Upgrade" in request.headers:
+            only = {"Allow": GET.decode()}
+            told = self._refuse(arrival, Refused(HTTPStatus.METHOD_NOT_ALLOWED, "want GET", only))
+        else:
+            told = self._decide(arrival, request)
+        if told.response.status == HTTPStatus.SWITCHING_PROTOCOLS:
+            told = self._refuse(arrival, Refused(HTTPStatus.BAD_REQUEST, "want a WebSocket"))
+        return WSUpgradeResponseWithListener(without_body(told.response), None)
+
+    def _decide(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one upgrade, before anything is made for it."""
         if self._pages is not None and "Upgrade" not in request.headers:
             page = self._pages.answer(request, arrival.address)
@@ -229,7 +251,12 @@ class WebSocketServer:
     def _refuse(self, arrival: Arrival, refused: Refused) -> WSUpgradeResponseWithListener:
         arrival.is_refused = True
         self.refused[refused.status.value] += 1
-        self._quiet.count(f"refused with HTTP {refused.status.value}")
+        kind = f"refused with HTTP {refused.status.value}"
+        if refused.status in _WORTH_KNOWING:
+            whence = f" (from {arrival.address})" if arrival.address else ""
+            self._quiet.count(kind, logging.WARNING, detail=f"{refused.text}{whence}")
+        else:
+            self._quiet.count(kind)
         response = WSUpgradeResponse.create_error_response(
             refused.status, f"{refused.text}\n".encode(), refused.headers
         )

@@ -1,7 +1,7 @@
 """What our own code waits for on one connection: replies, acknowledgements and pongs, as futures."""
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET
 
@@ -19,9 +19,13 @@ from framehub.mfp.events import (
 from framehub.runtime.calls import Reply
 from framehub.runtime.payloads import Opened, unpack
 
+GAVE_UP: Final = "the peer gave up"
+
 
 class Waiting:
     """Futures by the id of the frame that they wait about."""
+
+    __slots__ = ("_about", "_acks", "_loop", "_pongs", "_replies")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -71,11 +75,17 @@ class Waiting:
         """There will be no response."""
         future = self._replies.pop(event.id, None)
         if event.code is Service.TIMEOUT:
-            _fail(future, RequestTimeout("the peer gave up" if event.by_peer else "no answer in time"))
+            _fail(future, RequestTimeout(GAVE_UP if event.by_peer else "no answer in time"))
         elif event.code is Service.UNKNOWN:
             _fail(future, RequestAborted("the peer does not know of this request"))
         else:
             _fail(future, RequestAborted("the peer refused this request"))
+
+    @staticmethod
+    def timed_out(endpoint: str, why: RequestTimeout, seconds: float) -> RequestTimeout:
+        """The same, with what was asked and for how long it was waited."""
+        own = "" if str(why) == GAVE_UP else f" ({round(seconds, 3):g} s)"
+        return RequestTimeout(f"{endpoint}: {why}{own}")
 
     def acknowledged(self, event: Acknowledged) -> None:
         """A frame arrived."""
@@ -85,7 +95,7 @@ class Waiting:
         """A message is not taken: nobody will acknowledge what belongs to it."""
         for id_ in [id_ for id_, about in self._about.items() if about == event.id]:
             if isinstance(event, StreamRefused):
-                error: FramehubError = StreamAborted("the peer wants no more of this stream")
+                error: FramehubError = StreamAborted("the peer does not take this stream, or no more of it")
             else:
                 error = RequestAborted("the peer does not take this message")
             _fail(self._acks.pop(id_, None), error)

@@ -2,25 +2,32 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from framehub.codes import Service
 from framehub.errors import ConnectionClosed, RequestTimeout
 from framehub.journal.record import NO_ID
 from framehub.mfp import envelope
-from framehub.mfp.connection import Connection
+from framehub.mfp.conduct import Window
+from framehub.mfp.connection import Connection, Received
 from framehub.mfp.frames import Files, ServiceFrame
 from framehub.mfp.outbox import FRAME_OVERHEAD, Outgoing
 from framehub.mfp.settings import Settings
 from framehub.runtime.alarm import Alarm
 from framehub.runtime.link import Link
+from framehub.runtime.payloads import Opened, labels
 from framehub.runtime.room import Room
 from framehub.runtime.serving import current
 from framehub.runtime.streams import CHUNK_BYTES
-from framehub.runtime.tap import OUT, LinkTap
+from framehub.runtime.tap import IN, OUT, LinkTap
 from framehub.runtime.waiting import Waiting
+
+MOST_CANCELS: Final = 50
+CANCEL_SECONDS: Final = 20.0
+"""So many requests that we give up in such a time we say so of: a peer takes twice as many in half of it,
+streams and other things among them, and some may be held up on their way."""
 
 
 class Wire:
@@ -34,15 +41,25 @@ class Wire:
         self.chunk_bytes = min(CHUNK_BYTES, settings.max_frame_bytes - FRAME_OVERHEAD)
         """What one frame of a stream of ours carries at most."""
         self._connection = Connection(settings)
+        self._connection.ask_before_cancels(self._may_cancel)
         self._outbox = self._connection.outbox
         self._link = link
         self.link_id = link_id
         """The connection's name in our own journal."""
         self._tap = tap
+        self._took = tap.took if tap is not None else None
         self._checksum = checksum
         self._waiting = Waiting()
         self._room = Room()
         self._alarm = Alarm()
+
+    @cached_property
+    def _cancels(self) -> Window:
+        """Requests that we gave up and said so: made when there is one."""
+        return Window("requests given up", MOST_CANCELS, CANCEL_SECONDS)
+
+    def _may_cancel(self) -> bool:
+        return self._cancels.fits(monotonic())
 
     def respond(
         self, ref: int, payload: bytes, files: Files = (), *, endpoint: str | None, error: str | None = None
@@ -166,15 +183,23 @@ class Wire:
                 send(*out.pieces)
             return
         late = tap.promises
+        plain = endpoint if error is None and parent is NO_ID else None
         for out in self._outbox.drain():
             pieces = out.pieces
             if late is not None and type(out.frame) is ServiceFrame and out.frame.code is Service.ACK:
                 late.when_durable(partial(self._acknowledge, out))
-            elif send(*pieces):
-                if endpoint is not None and error is None and parent is NO_ID and len(pieces) == 1:
-                    tap.gave(out.frame, pieces[0], out.exchange, endpoint)
-                else:
-                    tap.frame(OUT, out.frame, out.data, out.exchange, endpoint, error, parent)
+            elif send(*pieces) and (
+                plain is None or len(pieces) > 1 or not tap.gave(pieces[0], out.exchange, plain)
+            ):
+                tap.frame(OUT, out.frame, out.data, out.exchange, endpoint, error, parent)
+
+    def _record(
+        self, received: Received, data: bytes | memoryview, opened: Opened | None, now: float
+    ) -> None:
+        """Record a frame that is more than a payload for an endpoint."""
+        assert self._tap is not None
+        endpoint, error = labels(opened)
+        self._tap.frame(IN, received.frame, data, received.exchange, endpoint, error, now=now)
 
     def _acknowledge(self, out: Outgoing) -> None:
         """What it acknowledges is durable."""

@@ -24,6 +24,7 @@ import msgspec
 
 from framehub.errors import ConfigError
 from framehub.runtime.functionset import Function
+from framehub.runtime.signals import ending
 from framehub.runtime.workcoroutines import Coroutines
 from framehub.runtime.workdone import Doing
 from framehub.runtime.workframes import LEAVE, PACKET_BYTES, QUERY, Kind, Setup
@@ -96,9 +97,9 @@ def main(arguments: Sequence[str]) -> int:
     """Find the functions, then run them."""
     line, plain, coroutines, parent = map(int, arguments)
     die_with(parent)
-    # Ctrl-C and a service manager's SIGTERM reach the whole group: the parent decides when its children end.
-    # A handler, not SIG_IGN, which the programs that functions start would inherit.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # Ctrl-C, a terminal's end and a service manager's SIGTERM reach the whole group: the parent decides when
+    # its children end. A handler, not SIG_IGN, which the programs that functions start would inherit.
+    for number in ending():
         signal.signal(number, _ignore)
     for descriptor in (line, plain, coroutines):
         os.set_inheritable(descriptor, False)

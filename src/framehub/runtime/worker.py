@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -16,6 +15,7 @@ from framehub.rpc.settings import WorkerSettings
 from framehub.runtime.addresses import Addresses, several
 from framehub.runtime.curve import CurveClient
 from framehub.runtime.functionset import FunctionSet, Redispatch
+from framehub.runtime.signals import on_ending
 from framehub.runtime.workdone import Leftover
 from framehub.runtime.worker_link import WorkerLink
 from framehub.runtime.worker_links import WorkerLinks
@@ -112,7 +112,9 @@ class Worker:
         return offer if function is None else offer(function)
 
     def run(self, address: Addresses | None = None) -> None:
-        """Serve until SIGTERM or Ctrl-C: the last line of a script. An error of ours ends it with one line.
+        """Serve until SIGTERM, SIGHUP or Ctrl-C: the last line of a script.
+
+        An error of ours ends it with one line.
 
         Raises:
             SystemExit: there is nothing to offer, the functions cannot be found again by a process, or others
@@ -128,9 +130,7 @@ class Worker:
             raise SystemExit(f"Error: {exc}") from exc
 
     async def _run(self, address: Addresses | None) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
+        on_ending(self.stop)
         await self.serve(address)
 
     def stop(self) -> None:

@@ -62,6 +62,9 @@ class WorkerLink:
         )
         self._unsent = Unsent()
         self._has_warned = False
+        self._is_connected = False
+        self._is_lost = False
+        """Whether the log says so, and not yet that it is back."""
         self._timer: asyncio.TimerHandle | None = None
         self._flushing = False
         self._socket: MessageSocket | None = None
@@ -122,6 +125,7 @@ class WorkerLink:
             curve=self._curve,
             options=self._options,
             on_connect=self._connected,
+            on_disconnect=self._disconnected,
             on_refused=self._not_let_in,
             on_writable=self._flush,
             on_flood=self._too_large,
@@ -135,8 +139,18 @@ class WorkerLink:
     def _too_large(self, _identity: bytes) -> None:
         log.warning("%s sent a message of too many parts or bytes: it is lost", self.address)
 
+    def _disconnected(self) -> None:
+        self._is_connected = False
+        self._lose(f"lost the gateway at {self.address}: connecting again")
+
+    def _lose(self, text: str) -> None:
+        if self._is_ready and not self._is_lost:
+            self._is_lost = True
+            log.warning(text)
+
     def _connected(self) -> None:
         self._has_warned = False
+        self._is_connected = True
         self._machine.connected(monotonic())
         self._work()
 
@@ -148,6 +162,9 @@ class WorkerLink:
         if not self._is_ready and self._machine.welcomed:
             self._is_ready = True
             self._on_ready()
+        elif self._is_lost and self._is_connected:
+            self._is_lost = False
+            log.warning("the gateway at %s has us again", self.address)
         if self._machine.refused is not None:
             self._on_refused(self._machine.refused)
         self._work()
@@ -169,7 +186,8 @@ class WorkerLink:
         self._machine.tick(monotonic())
         if self._machine.renew:
             self._machine.renew = False
-            log.warning("no word from %s: connecting anew", self.address)
+            self._lose(f"no word from {self.address}: connecting anew")
+            self._is_connected = False
             assert self._socket is not None
             self._socket.close()
             self._socket = self._dial()

@@ -131,7 +131,7 @@ async def test_a_port_that_nobody_asked_for_may_be_taken(
     caplog.set_level(logging.WARNING)
     taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     address = f"127.0.0.1:{taken.sockets[0].getsockname()[1]}"
-    with pytest.raises(ConfigError, match="cannot listen on"):
+    with pytest.raises(ConfigError, match=r"\[admin\] listen \(--admin\): cannot listen on http://127"):
         await Gateway(replace(settings(None), admin=AdminSettings(listen=address))).start()
     monkeypatch.setattr("framehub.gateway.gateway.AdminSettings", lambda: AdminSettings(listen=address))
     async with Gateway(replace(settings(None), admin=AdminSettings(listen=address))) as gateway:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from framehub.gateway.config_values import Unfit, as_toml, from_text, from_toml, want
+from framehub.gateway.config_values import Unfit, as_toml, from_text, from_toml, is_for_files, want
 from framehub.mfp.checksum import Checksums
 
 Word = Literal["full", "head"]
@@ -77,7 +77,7 @@ def test_nor_does_a_text(wanted: Any, text: str) -> None:
 def test_what_is_wanted_is_said_in_words() -> None:
     assert want(int | None) == 'a whole number or "off"'
     assert want(Word) == '"full" or "head"'
-    assert want(Mapping[str, Word]) == 'a table of names and "full" or "head"'
+    assert want(Mapping[str, Word]) == 'a table of names, each with "full" or "head"'
     assert want(tuple[str, ...]) == "a list of strings"
     assert want(Checksums).startswith('"MODE ALGORITHM"')
 
@@ -85,3 +85,9 @@ def test_what_is_wanted_is_said_in_words() -> None:
 def test_texts_are_quoted_so_that_toml_reads_them() -> None:
     for text in ('a"b', "a\\b", "a\nb", "\x7f", "\x00", "é"):
         assert tomllib.loads(f"x = {as_toml(text)}")["x"] == text
+
+
+def test_a_table_of_tables_or_lists_is_for_files() -> None:
+    assert is_for_files(Mapping[str, tuple[str, ...]])
+    assert is_for_files(Mapping[str, Mapping[str, float]])
+    assert not any(map(is_for_files, (Mapping[str, Word], tuple[str, ...], int | None, Path)))

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from framehub.errors import ConnectFailed, EndpointError, RequestTimeout
+from framehub.gateway import state
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.settings import AdminSettings, GatewaySettings
 from framehub.runtime.connect import connect
 from framehub.runtime.endpoints import Endpoints
+from framehub.runtime.hub_client import HubClient
 from framehub.runtime.peer import Peer
 from framehub.runtime.tokens import add
 from tests.unit.gateway.test_admin import FREE, settings
@@ -62,19 +64,28 @@ async def test_it_is_told_the_state_each_second_with_figures_by_name(
 ) -> None:
     welcome = (await looking.request("watch")).data
     assert (welcome["ready"], welcome["inside"], welcome["journal"]["node"]) == (True, True, "here")
+    assert welcome["addresses"] == state.addresses(gateway)
     async with connect(gateway.url) as client:
         await client.request("stock.price", "apple")
         with pytest.raises(EndpointError):
             await client.request("stock.price", "unicorn")
 
         def told() -> Any:
-            return next((state for state in page.states if state["named"]), None)
+            return next((one for one in page.states if one["named"]), None)
 
         (named,) = (await page.until(told))["named"]
     assert (named["name"], named["calls"], named["outcomes"]) == ("stock.price", 2, {"ok": 1, "error": 1})
     (failure,) = page.states[-1]["failures"]
     assert (failure["outcome"], failure["name"]) == ("error", "stock.price")
-    assert sum(state["point"]["calls"] for state in page.states) == 2
+    assert sum(one["point"]["calls"] for one in page.states) == 2
+    assert page.states[-1]["minute"]["p95"] >= failure["ms"] * 0.9
+
+
+async def test_the_hubs_clients_are_counted_each_second(gateway: Gateway, page: Page, looking: Peer) -> None:
+    await looking.request("watch")
+    async with HubClient(gateway.url.replace("/mfp", "/hub")):
+        await page.until(lambda: [one for one in page.states if one["point"]["hub"] == 1])
+        assert page.states[-1]["point"]["open"] == 0
 
 
 async def test_frames_are_told_while_they_are_wanted_and_only_those(

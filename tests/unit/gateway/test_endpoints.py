@@ -61,6 +61,10 @@ async def test_the_app_comes_first_then_functions_then_services(gateway: Gateway
             assert gateway._listener is not None
             names = gateway._listener._endpoints.names
             assert {"chat", "stock.price", "stock.left", "stock.order"} < set(names)
+            assert gateway.endpoints is not None
+            offers = gateway.endpoints.offers
+            asked = ("chat", "files.upload", "stock.left", "stock.order", "stock.3", "stock", "stock.lost")
+            assert [name for name in asked if offers(name)] == list(asked[:5])
         proxy = gateway.functions
         await until(lambda: not proxy.machine.registry.workers)
         # A function that may come back does not hide a service that is here.
@@ -82,4 +86,5 @@ async def test_without_functions_and_services_there_is_the_app() -> None:
     found = GatewayEndpoints(app, None, None)
     assert found.find("here") is here
     assert (found.find("there"), found.find_stream("here")) == (None, None)
+    assert (found.offers("here"), found.offers("there")) == (True, False)
     assert found.names == ["here"]

@@ -4,7 +4,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.metrics import Metrics
-from framehub.gateway.settings import GatewaySettings
+from framehub.gateway.settings import AdminSettings, GatewaySettings
+from framehub.runtime.connect import connect
 from framehub.runtime.peer import Peer
 
 FREE = "127.0.0.1:0"
@@ -31,6 +32,29 @@ async def test_what_goes_on_is_measured(gateway: Gateway, peer: Peer) -> None:
     assert found["framehub_journal_failed"] == 0
     assert "framehub_rpc_workers" not in found
     assert "process_resident_memory_bytes" in found
+
+
+async def test_requests_are_measured_by_endpoint_and_outcome() -> None:
+    settings = GatewaySettings(
+        app="framehub.gateway.sample:endpoints",
+        listen=FREE,
+        services=None,
+        clients=None,
+        workers=None,
+        journal=None,
+        admin=AdminSettings(listen=FREE),
+    )
+    async with Gateway(settings) as gateway, connect(gateway.url) as peer:
+        await peer.request("chat", {"room": "r", "text": "nobody wants to know yet"})
+        samples(gateway)
+        for name in ("chat", "chat", "nobody.home"):
+            await peer.request(name, {"room": "r", "text": "hi"}, raise_on_error=False)
+        found = samples(gateway)
+    assert found["framehub_requests_total chat ok"] == 2
+    assert found["framehub_requests_total (unknown) error"] == 1
+    assert found["framehub_request_seconds_count chat"] == 2
+    assert found["framehub_request_seconds_bucket chat +Inf"] == 2
+    assert 0 < found["framehub_request_seconds_sum chat"] < 2 * 30
 
 
 async def test_exchanges_of_those_who_left_still_count(gateway: Gateway, peer: Peer) -> None:

@@ -19,6 +19,8 @@ async def test_what_is_off_is_said_to_be() -> None:
     assert state.journal(gateway) == {"is_on": False}
     assert state.connections(gateway)["mfp_open"] == 0
     async with gateway:
+        off = {"services": None, "clients": None, "workers": None, "journal": None}
+        assert state.addresses(gateway) == {**off, "mfp": gateway.url}
         assert state.everything(gateway)["ready"] is True
 
 
@@ -31,6 +33,8 @@ async def test_services_and_clients_of_the_hub(gateway: Gateway, service: RawSer
         assert (found["mfp_open"], found["hub_open"], len(found["hub"])) == (1, 1, 1)
         assert "mfp" not in state.everything(gateway)["connections"]
         json.dumps(state.everything(gateway))
+        assert gateway.hub is not None
+        assert state.addresses(gateway)["services"] == gateway.hub.address
 
 
 async def test_functions_and_workers(tmp_path: Path) -> None:
@@ -44,3 +48,6 @@ async def test_functions_and_workers(tmp_path: Path) -> None:
         (worker,) = told["workers"]
         assert (worker["functions"], worker["queries"], worker["is_leaving"]) == (1, 0, False)
         assert state.journal(gateway)["failed"] is None
+        told = state.addresses(gateway)
+        assert told["workers"] == gateway.functions.workers_address
+        assert told["journal"] == str(tmp_path)

@@ -52,7 +52,7 @@ def test_a_missing_segment_is_a_gap(tmp_path: Path) -> None:
 
 def test_a_gap_before_the_first_row_is_told_too(journal: Path) -> None:
     (gap,) = take_census(reader.snapshot(journal, after=100), {"generated": 90}).damages
-    assert str(gap) == "generated: 10 rows missing after 90 and before 101"
+    assert str(gap) == "generated: rows 91 to 100 are missing"
 
 
 def test_a_changed_segment_is_named(journal: Path) -> None:

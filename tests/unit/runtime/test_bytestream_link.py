@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import aiofastnet
 import pytest
 
 from framehub.runtime import bytestream
@@ -48,9 +49,9 @@ class Bench:
         self.server = await asyncio.start_server(
             lambda *ends: arrived.set_result(StreamClient(*ends)), "127.0.0.1", 0
         )
-        await asyncio.get_running_loop().create_connection(
-            lambda: self.link, *self.server.sockets[0].getsockname()
-        )
+        loop = asyncio.get_running_loop()
+        address = self.server.sockets[0].getsockname()
+        await aiofastnet.create_connection(loop, lambda: self.link, *address)  # as ``connect`` does
         self.client = await arrived
         return self
 

@@ -65,7 +65,10 @@ async def test_a_client_is_not_read_while_much_of_its_own_waits() -> None:
 
 
 async def test_what_a_stuck_service_takes_too_late_is_busy() -> None:
-    async with hub_at_work(options=SMALL, settings=HubSettings(busy_after=0.2)) as (hub, listener):
+    async with hub_at_work(options=SMALL, settings=HubSettings(busy_after=0.2, dead_after=600)) as (
+        hub,
+        listener,
+    ):
         service = await RawService(hub, options=SMALL).registers()
         caller = await Caller.open(listener)
         caller.opens(1)

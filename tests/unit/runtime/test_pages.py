@@ -110,11 +110,6 @@ async def test_pages_that_are_not_read_are_bounded(monkeypatch: pytest.MonkeyPat
         await server.close()
 
 
-async def test_only_get(url: str) -> None:
-    assert (await get(f"{url}/a", method="POST"))[0] == 400
-    assert (await get(f"{url}/a", method="DELETE"))[0] == 400
-
-
 async def test_an_upgrade_is_none_of_the_pages(url: str) -> None:
     status, _, body = await get(f"{url}/a", {"Upgrade": "websocket", "Connection": "Upgrade"})
     assert (status, body) == (404, b"nothing at /a; want \n")

@@ -60,9 +60,15 @@ async def test_an_error_answer_raises_or_is_returned() -> None:
     assert (await client.request("no", raise_on_error=False)).error == {"why": "because"}
 
 
+async def test_the_time_that_is_told_is_that_of_the_settings_if_none_was_given() -> None:
+    client, _ = pair(theirs=sample(), settings=Settings(request_timeout=0.02))
+    with pytest.raises(RequestTimeout, match=r"^never: no answer in time \(0.02 s\)$"):
+        await client.request("never")
+
+
 async def test_our_timeout_fails_the_request_and_ends_the_handler() -> None:
     client, server = pair(theirs=sample())
-    with pytest.raises(RequestTimeout, match=r"^never: no answer in time$"):
+    with pytest.raises(RequestTimeout, match=r"^never: no answer in time \(0.02 s\)$"):
         await client.request("never", timeout=0.02)
     await asyncio.sleep(0.02)
     assert client.pending == server.pending == 0

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from framehub.runtime.quiet import QuietLog, Summary
+from framehub.runtime.quiet import LONGEST_DETAIL, QuietLog, Summary
 
 
 def test_the_first_of_a_kind_is_told_at_once_and_the_rest_together() -> None:
@@ -64,4 +64,22 @@ async def test_a_log_tells_of_everything_in_few_lines(caplog: pytest.LogCaptureF
         (logging.WARNING, "ws://here: connection dropped"),
         (logging.INFO, "ws://here: 999 more times: connection left"),
         (logging.INFO, "ws://here: 5 more times: connection left"),
+    ]
+
+
+async def test_the_first_of_a_kind_may_have_a_detail_on_one_short_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    quiet = QuietLog(logging.getLogger("framehub.test"), "ws://here")
+    with caplog.at_level(logging.INFO, "framehub.test"):
+        quiet.count("left", detail="in a hurry")
+        quiet.count("left", detail="another one")
+        quiet.count("refused", detail="forged\nline \x1b[2J \xe9")
+        quiet.count("dropped", detail="x" * 10_000)
+        quiet.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "ws://here: connection left: in a hurry",
+        r"ws://here: connection refused: forged\nline \x1b[2J \xe9",
+        f"ws://here: connection dropped: {'x' * LONGEST_DETAIL}...",
+        "ws://here: 1 more times: connection left",
     ]

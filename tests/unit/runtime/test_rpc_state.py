@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -132,4 +133,17 @@ def test_poison_is_kept_for_people_but_not_without_end(
     assert state.quarantine(wid(1), "burn", b"argument", 3) is None  # it is there already
     assert state.quarantine(wid(2), "burn", b"", 3) is not None
     assert state.quarantine(wid(3), "burn", b"", 3) is None
+    state.close()
+
+
+def test_arguments_that_are_not_recorded_are_not_written_down_with_poison_either(tmp_path: Path) -> None:
+    state = ProxyState(tmp_path, keeps=lambda function: function == "burn")
+    kept, left_out = (
+        state.quarantine(wid(n), name, b"argument", 3) for n, name in ((1, "burn"), (2, "login"))
+    )
+    assert kept is not None
+    assert left_out is not None
+    assert kept.with_suffix(".bin").read_bytes() == b"argument"
+    assert json.loads(left_out.read_bytes()) == {"function": "login", "deaths": 3, "argument_bytes": 8}
+    assert not left_out.with_suffix(".bin").exists()
     state.close()

@@ -1,9 +1,14 @@
 from typing import Any
 
+import pytest
+
+from framehub.journal import _notes
 from framehub.journal.block import decode_rows
 from framehub.journal.columns import encode
 from framehub.journal.gathering import Gathering
+from framehub.journal.notes import QUICKEST, Notes
 from framehub.journal.record import NO_ID, Row
+from framehub.journal.rpc_rows import IN, OUT
 from framehub.journal.settings import WriterSettings
 from framehub.rpc import words
 from framehub.rpc.jobs import Client, Job
@@ -17,18 +22,20 @@ PARENT = b"p" * 16
 class Rows:
     """Stands where the journal's tap is, and its writer."""
 
-    takes_brief = True
-
-    def __init__(self) -> None:
-        self.gathering = Gathering(WriterSettings(), 0)
+    def __init__(self, kind: type[Notes] = QUICKEST, *, takes_brief: bool = True) -> None:
+        self.takes_brief = takes_brief
+        self.gathering = Gathering(WriterSettings(), 0, kind=kind)
+        self.notes = self.gathering.notes
         self.writer = self
         self._last: dict[str, Any] = {}
 
     def append(self, row: Row) -> None:
         self.gathering.add(row)
 
-    def attend(self) -> None:
+    @property
+    def all(self) -> list[dict[str, Any]]:
         self.gathering.turn()
+        return [row for page in self.gathering.pages for row in encode(page).batch().to_pylist()]
 
     @property
     def last(self) -> dict[str, Any]:
@@ -104,3 +111,38 @@ def test_names_are_not_remembered_without_end(monkeypatch: Any) -> None:
     tap, _ = tapped()
     assert [tap._text(name) for name in (b"a", b"b", b"c", b"\xff")] == ["a", "b", "c", "\ufffd"]
     assert len(tap._texts) == 2
+
+
+@pytest.mark.parametrize("kind", [Notes, _notes.Notes], ids=["plain", "compiled"])
+def test_brief_rows_say_what_whole_ones_do(kind: type[Notes]) -> None:
+    brief, whole = Rows(kind), Rows(takes_brief=False)
+    said = [
+        ("client", IN, [words.QUERY, b"1", b"12", b"square"]),
+        ("worker", OUT, [words.QUERY, WID, b"12", b"square"]),
+        ("worker", IN, [words.QUERY_RECEIVED, WID]),
+        ("client", OUT, [words.QUERY_RECEIVED, b"1"]),
+        ("worker", IN, [words.RESPONSE_RESULT, WID, b"144"]),
+        ("client", OUT, [words.RESPONSE_RESULT, b"1", b"144"]),
+        ("client", OUT, [words.RESPONSE_RESULT, b"1", bytes(5_000)]),
+        ("client", OUT, [words.RESPONSE_EXCEPTION, b"1", b"BUSY: later"]),
+        ("client", OUT, [words.RESPONSE_UNKNOWN_FUNCTION, b"1"]),
+        ("client", IN, [words.RESPONSE_RECEIVED, b"1"]),
+        ("client", IN, [words.CANCEL, b"1"]),
+    ]
+    for rows in (brief, whole):
+        tap = RpcTap(rows)  # type: ignore[arg-type]
+        for known, parent in ((True, NO_ID), (False, NO_ID), (True, PARENT)):
+            asked = job(known=known)
+            asked.parent = parent
+            for side, way, parts in said:
+                note = tap.came if way == IN else tap.went
+                note(side, b"peer" + side.encode(), parts, asked)  # type: ignore[arg-type]
+    times = {"time_ns": 0, "mono_ns": 0}
+    assert [row | times for row in brief.all] == [row | times for row in whole.all]
+    # Those with a parent, and the long ones.
+    assert sum(len(page.whole) for page in brief.gathering.pages) == 1 + 3
+
+
+def test_an_ordinary_query_is_brief() -> None:
+    made = Job(Client(b"me", lambda id_: id_), b"1", WID, b"square", b"12")
+    assert made.parent is NO_ID

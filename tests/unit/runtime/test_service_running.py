@@ -1,5 +1,6 @@
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -238,6 +239,7 @@ async def test_who_is_gone_at_once_was_still_heard_by_one_that_has_the_stream() 
             hub.opens(number, number)
             hub.tells(number, b"x")
             hub.says(HubFrame(number, HubState.COMMAND, HubCommand.CLOSE))
+        time.sleep(0.3)  # noqa: ASYNC251  # nobody reads until all of it has come
         await until(lambda: seen)
         assert await hub.is_quiet()
     assert seen == [b"x"]

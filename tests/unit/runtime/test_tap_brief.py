@@ -4,19 +4,24 @@ import asyncio
 import json
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from framehub.errors import JournalError
-from framehub.journal import reader
+from framehub.journal import _notes, reader
+from framehub.journal import writer as writing
 from framehub.journal.brief import MFP_BRIEF
+from framehub.journal.gathering import Gathering
+from framehub.journal.notes import Notes
 from framehub.journal.writer import JournalWriter, WriterSettings
 from framehub.mfp.checksum import Checksums
 from framehub.mfp.codec import decode
 from framehub.mfp.envelope import Envelope
 from framehub.mfp.layout import HEAD_SIZE, REQUEST
+from framehub.runtime.payloads import labels
 from framehub.runtime.tap import IN, OUT, Tap
 
 VECTORS = Path(__file__).parents[3] / "spec" / "vectors" / "mfp"
@@ -26,6 +31,12 @@ CASES = [
     if "verify_always" not in case
 ]
 LINK = b"linklink"
+
+
+@pytest.fixture(params=[Notes, _notes.Notes], ids=["plain", "compiled"], autouse=True)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to note a row."""
+    monkeypatch.setattr(writing, "Gathering", partial(Gathering, kind=request.param))
 
 
 class WholeTap(Tap):
@@ -46,8 +57,12 @@ def record(writer: JournalWriter, tap: Tap) -> None:
         link.frame(OUT, frame, raw, number, endpoint)
         for _ in range(2):  # the second time it is known
             opened = Envelope("chat.say") if number % 4 else Envelope("chat.say", error={"code": "busy"})
-            link.took(frame, raw, number % 5, opened if number % 7 else None, time.monotonic())
-            link.gave(frame, raw, number % 5, "chat.said")
+            took = link.took(raw, number % 5, opened if number % 7 else None, time.monotonic())
+            assert took == (tap.takes_brief and MFP_BRIEF[raw[0]] == 2 and number % 7 > 0 and number % 4 > 0)
+            if not took:
+                link.frame(IN, frame, raw, number % 5, *labels(opened if number % 7 else None))
+            if not link.gave(raw, number % 5, "chat.said"):
+                link.frame(OUT, frame, raw, number % 5, "chat.said")
     link.refused(b"\xff", "no frame")
     link.frame(OUT, frame, raw, 1, "child", None, b"parent".ljust(16))
     link.closed(1000, "bye")
@@ -94,7 +109,7 @@ def test_pages_change_under_the_hand_that_writes_and_nothing_is_lost(tmp_path: P
         thread.start()
         for number in range(1, 5001):
             raw = ask(number, 1 + number % 200)
-            link.took(decode(raw), raw, number, Envelope(f"to.{number % 7}"), time.monotonic())
+            assert link.took(raw, number, Envelope(f"to.{number % 7}"), time.monotonic())
         turning.set()
         thread.join()
     found = rows(tmp_path)

@@ -2,9 +2,13 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
+
+import pytest
 
 from framehub.codes import ErrorCode
 from framehub.mfp.settings import Settings
+from framehub.runtime import turn
 from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.memory import pair
@@ -94,6 +98,49 @@ async def test_so_do_coroutines() -> None:
     ends = await ends_of(app, 30)
     assert set(ends) == {"answered", ErrorCode.BUSY}
     assert ends.count("answered") == len(begun) >= FEW
+
+
+async def test_the_log_says_who_kept_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Endpoints()
+
+    @app.on("block")
+    def block(_call: Call) -> None:
+        time.sleep(LONG)
+
+    @app.on("busy")
+    async def busy(_call: Call) -> None:
+        time.sleep(LONG)  # noqa: ASYNC251
+
+    @app.on("quick")
+    def quick(_call: Call) -> None: ...
+
+    client, _ = pair(theirs=app, settings=Settings())
+    await client.request("block")
+    await pass_on()
+    assert caplog.messages == []  # it was not long
+    monkeypatch.setattr(turn, "LONG", LONG)
+    await client.request("block")
+    await client.request("block")  # told already
+    await client.request("busy")
+    await pass_on()
+    assert [message.replace("the event loop for 0.0 s", "it") for message in caplog.messages] == [
+        "handler 'block' kept it: make it async, or a function of a worker",
+        "handler 'busy' kept it: have it await what takes so long, or make it a function of a worker",
+    ]
+
+
+async def test_where_several_had_their_turn_all_are_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(turn, "LONG", 0.0)
+    one = Turn(asyncio.get_running_loop())
+    for asked in ("b", "a", "b"):
+        one.is_over(1.0, SimpleNamespace(endpoint=asked))
+    one.is_over(1.0, ValueError("no envelope"))
+    await pass_on()
+    assert caplog.messages == ["handlers '(raw)', 'a', 'b' kept the event loop for 0.0 s: make it quicker"]
 
 
 async def test_handlers_that_wait_keep_nobody_waiting() -> None:

@@ -24,7 +24,7 @@ from framehub.mfp.events import (
 )
 from framehub.mfp.frames import ResponseFrame
 from framehub.runtime.calls import Reply
-from framehub.runtime.waiting import Waiting
+from framehub.runtime.waiting import GAVE_UP, Waiting
 
 ANSWER = ResponseReceived(1, ResponseFrame(id=9, ref=1), 1)
 
@@ -62,6 +62,12 @@ async def test_each_failure_has_its_error(
     waiting.failed(RequestFailed(1, code, by_peer, 1))
     with pytest.raises(error, match=reason):
         await future
+
+
+def test_a_time_is_told_with_what_was_asked_but_not_where_the_peer_had_one_of_its_own() -> None:
+    ours, theirs = RequestTimeout("no answer in time"), RequestTimeout(GAVE_UP)
+    assert str(Waiting.timed_out("a", ours, 29.99993)) == "a: no answer in time (30 s)"
+    assert str(Waiting.timed_out("a", theirs, 30.0)) == "a: the peer gave up"
 
 
 async def test_acks_and_pongs_settle_their_own() -> None:

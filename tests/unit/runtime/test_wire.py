@@ -18,6 +18,7 @@ from framehub.runtime.files import File
 from framehub.runtime.listen import listen
 from framehub.runtime.memory import pair
 from framehub.runtime.tap import Tap
+from framehub.runtime.wire import MOST_CANCELS
 
 
 def blobs() -> Endpoints:
@@ -49,6 +50,36 @@ async def test_who_asks_of_a_closed_connection_again_and_again_leaves_nothing_be
                 await asking
             found.append(len(list(traceback.walk_tb(caught.value.__traceback__))))
     assert found[:3] == found[-3:]
+
+
+async def test_who_gives_up_a_crowd_of_requests_keeps_the_connection() -> None:
+    """[MFP-8.2.3]"""
+    app, over = blobs(), asyncio.Event()
+    ended = []
+
+    @app.on("wait")
+    async def wait(_call: Call) -> None:
+        try:
+            await over.wait()
+        finally:
+            ended.append(over.is_set())
+
+    client, server = pair(theirs=app)
+    for _ in range(150):
+        asking = asyncio.create_task(client.request("wait"))
+        await client.request("now", 0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    await client.request("now", 0)
+    assert (client.state, server.state) == ("open", "open")
+    assert ended == [False] * MOST_CANCELS
+    assert client.pending == 0, "nobody waits"
+    over.set()
+    while server.pending:
+        await client.request("now", 0)
+    assert ended == [False] * MOST_CANCELS + [True] * (150 - MOST_CANCELS)
+    assert (await client.request("now", 3)).data == "xxx"
 
 
 @pytest.mark.parametrize("endpoint", ["later", "now"])

@@ -126,6 +126,32 @@ async def test_after_a_restart_of_the_proxy_it_registers_again_with_what_it_hold
     second.close()
 
 
+async def test_the_log_says_once_that_a_gateway_is_lost_and_once_that_it_is_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first = Proxy()
+    link = linked(first.address)
+    link.open()
+    await until(lambda: first.heard)
+    first.says(words.WORKER_DESCRIBE, b"{}")
+    await until(lambda: link._is_ready)
+    renewed = link._socket
+    first.close()
+    await until(lambda: caplog.messages)
+    await until(lambda: link._socket is not renewed)  # a new socket, and nobody there: that was said
+    second = Proxy(first.address)
+    await until(lambda: second.heard)
+    second.says(words.WORKER_DESCRIBE, b"{}")
+    second.says(words.WORKER_DESCRIBE, b"{}")
+    await until(lambda: len(caplog.messages) > 1)
+    link.close()
+    second.close()
+    assert caplog.messages == [
+        f"lost the gateway at {first.address}: connecting again",
+        f"the gateway at {first.address} has us again",
+    ]
+
+
 async def test_a_proxy_that_falls_silent_gets_a_new_socket(caplog: pytest.LogCaptureFixture) -> None:
     """[RPC-5.3.4]"""
     there = Proxy()
