@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -211,8 +211,18 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
     return Ratio(max(ours) / max(theirs), min(each), median(each), max(each))
 
 
-def in_turns(contenders: Mapping[str, Contender], case: Case, *, rounds: int = ROUNDS) -> dict[str, Result]:
-    """Measure every contender ``rounds`` times, in turns."""
+def in_turns(
+    contenders: Mapping[str, Contender],
+    case: Case,
+    *,
+    rounds: int = ROUNDS,
+    seconds: float = SECONDS,
+    rest: Callable[[], None] | None = None,
+) -> dict[str, Result]:
+    """Measure every contender ``rounds`` times, in turns.
+
+    ``rest`` waits until a round has no effects any more, so that the next contender does not pay for them.
+    """
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     calls = dict.fromkeys(contenders, 0)
     server_cpu = dict.fromkeys(contenders, 0.0)
@@ -230,11 +240,13 @@ def in_turns(contenders: Mapping[str, Contender], case: Case, *, rounds: int = R
         for name in names if turn % 2 == 0 else reversed(names):
             one = contenders[name]
             before = one.server.cpu(), one.client_cpu()
-            done = one.client.ask(**order, **one.extra, seconds=SECONDS)
+            done = one.client.ask(**order, **one.extra, seconds=seconds)
             server_cpu[name] += one.server.cpu() - before[0]
             client_cpu[name] += one.client_cpu() - before[1]
             calls[name] += done["calls"]
             rates[name].append(done["calls"] / done["seconds"])
+            if rest is not None:
+                rest()
     return {
         name: Result(rates[name], server_cpu[name] / calls[name] * 1e6, client_cpu[name] / calls[name] * 1e6)
         for name in contenders

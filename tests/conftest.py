@@ -1,10 +1,13 @@
 """What every test shares: how hard hypothesis looks (HYPOTHESIS_PROFILE), and how long a test may take."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from framehub.gateway.config_variables import OURS, TOLD
 
 # Machines are slow and busy: a time limit per example tests the machine, not the code.
 settings.register_profile("default", deadline=None)
@@ -17,6 +20,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
 
 # What a test starts in a process of its own inherits it.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "quick_jvm"))
+
+# A shell that starts the tests in the background has Ctrl-C ignored, which what they start would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What is set for some gateway of this machine is not for those that tests start.
+for _name in [name for name in os.environ if name.startswith("FRAMEHUB_") and name not in OURS - TOLD]:
+    del os.environ[_name]
 
 WITH_SPARK = 900
 """Seconds after which a test that starts Spark hangs: on a busy machine a start alone may take a minute."""

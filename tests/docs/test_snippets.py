@@ -78,6 +78,34 @@ def test_the_readmes_example_prints_what_it_says(tmp_path: Path) -> None:
     assert sorted(python(tmp_path / "example.py").splitlines()) == sorted(comments)
 
 
+def test_the_readmes_service_answers_what_is_asked_from_a_shell(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text()
+    (body,) = (body for kind, _, body in BLOCK.findall(page) if kind == "text" and "Service(" in body)
+    (tmp_path / "prices.py").write_text(body)
+    ((asked, answer),) = re.findall(r"\./framehub (request prices.*?)  +# (.*?):? a request", page)
+    port, services = map(str, free_ports(2))
+    listen = ("--listen", HERE + port, *ANY_PORTS, "--services", HERE + services, "--no-journal")
+    offer = ("prices:service", "--connect", f"tcp://{HERE}{services}")
+    started: list[subprocess.Popen[str]] = []
+    try:
+        for words in (("serve", *listen), ("service", *offer)):
+            process = subprocess.Popen([FRAMEHUB, *words], cwd=tmp_path, stdout=PIPE, text=True)
+            started.append(process)
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("ready")
+        said = subprocess.run(
+            [FRAMEHUB, *shlex.split(asked), "--url", f"ws://{HERE}{port}/mfp"],
+            stdout=PIPE,
+            timeout=60,
+            check=True,
+        ).stdout
+    finally:
+        for process in reversed(started):
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=40)
+    assert json.loads(said) == json.loads(answer.removesuffix(":"))
+
+
 def test_the_readmes_commands_exist() -> None:
     from framehub.cli.main import COMMANDS
 

@@ -33,8 +33,15 @@ def test_a_driver_is_killed(place: Path) -> None:
 
 def test_an_executor_is_killed_in_a_cluster_that_was_sent_framehub(place: Path) -> None:
     out = place / "executor"
-    python = without_us(place)
-    seen = kill_an_executor(place / "journal", out, step_rows=10_000, dice=random.Random(5), python=python)
+    seen = kill_an_executor(
+        place / "journal",
+        out,
+        steps=1,
+        step_rows=10_000,
+        dice=random.Random(5),
+        quiet=place / "quiet",
+        python=without_us(place),
+    )
     assert seen > 2, "another took its place"
     assert not list(problems(out))
     assert rows_of(out / "current") == rows_of(place / "quiet" / "current")

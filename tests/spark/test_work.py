@@ -81,7 +81,7 @@ def test_earlier_rows_that_are_damaged_or_gone_are_told(
     work.done()
     file.unlink()
     work = prepare(spark, journal, state, snapshot(journal, after={"generated": first.last_seq}))
-    assert f"{taken} rows missing after 0 and before {taken + 1}" in str(work.census.damages[-1])
+    assert f"rows 1 to {taken} are missing" in str(work.census.damages[-1])
     work.done()
     assert second.first_seq == first.last_seq + 1
     assert len(parts) > 2

@@ -1,17 +1,21 @@
 """The processes of one run: a hub, services, clients; started, killed and started again."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic_ns
 from typing import Final, Self
 
+import framehub
 from framehub.journal import reader
 from tests.chaos.hub.checker import CLIENT, HUB, SERVICE, Evidence
+from tests.chaos.hub.service import NUMBER
 from tests.chaos.rpc.ledger import Ledger, Record, read
 from tests.spark.oracle import audit_hub
 from tests.spark.oracle.audit import by_exchange, seqs
@@ -49,6 +53,7 @@ class Stage:
             services, clients = self._counts
             for _ in range(services):
                 self.start_service()
+            asyncio.run(asyncio.wait_for(self._offered(), LIMIT))
             for _ in range(clients):
                 self.start_client()
         except BaseException:
@@ -90,12 +95,24 @@ class Stage:
             sys.executable, "-m", "tests.chaos.hub.service", address, str(self.folder / "ledgers" / name)
         )
 
+    async def _offered(self) -> None:
+        """Until a service is there for the first clients: nobody has died yet who could excuse it."""
+        async with framehub.HubClient(self._url) as hub:
+            while True:
+                with suppress(framehub.HubStreamError):
+                    await hub.interface(service=NUMBER)
+                    return
+                await asyncio.sleep(0.05)
+
+    @property
+    def _url(self) -> str:
+        return f"ws://{self._addresses['listen']}/hub"
+
     def start_client(self) -> None:
         name = self._name(CLIENT)
-        url = f"ws://{self._addresses['listen']}/hub"
         program = [sys.executable, "-m", "tests.chaos.hub.client"]
         ledger = str(self.folder / "ledgers" / name)
-        self.clients[name] = self._start(*program, url, ledger, name, str(self.seed))
+        self.clients[name] = self._start(*program, self._url, ledger, name, str(self.seed))
 
     def kill(self, kind: str, name: str = "") -> None:
         """kill -9, and start another at once."""

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from framehub.journal.generate import generate
-from tests.chaos.pipeline.kills import finish, kill_an_executor, kill_drivers, problems, start
+from tests.chaos.pipeline.kills import commits, finish, kill_an_executor, kill_drivers, problems, start
 from tests.cluster.same import rows_of, without_us
 
 EXECUTORS = 3
@@ -52,7 +52,13 @@ def main() -> int:
         for number in range(EXECUTORS):
             out = root / f"executor-{number}"
             seen = kill_an_executor(
-                journal, out, step_rows=asked.step_rows, dice=dice, python=without_us(root)
+                journal,
+                out,
+                steps=commits(root / "quiet"),
+                step_rows=asked.step_rows,
+                dice=dice,
+                quiet=root / "quiet",
+                python=without_us(root),
             )
             failed |= not judge(out, f"one of 2 executors killed, {seen} seen")
     return int(failed)

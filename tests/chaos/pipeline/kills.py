@@ -101,13 +101,16 @@ def _watch(process: subprocess.Popen[str], out: Path, step: int, point: int) -> 
 
 
 def kill_an_executor(
-    journal: Path, out: Path, *, step_rows: int, dice: random.Random, python: Path | None
+    journal: Path, out: Path, *, steps: int, step_rows: int, dice: random.Random, quiet: Path, python: Path
 ) -> int:
-    """A run on two executors, of which one dies in the middle; how many executors there were in all."""
+    """A run on two executors, one of which dies in the first half of a step; how many executors were seen.
+
+    The half is measured as ``kill_drivers`` measures its points, so that work is left for the next.
+    """
     process = start(journal, out, step_rows, *_CLUSTER, python=python)
     _wait(lambda: len(executors(process.pid)) == 2)
     seen = set(executors(process.pid))
-    time.sleep(dice.uniform(0.0, 8.0))
+    _watch(process, out, dice.randrange(steps), dice.randint(1, len(paths_below(quiet)) // 2))
     if process.poll() is not None:
         raise AssertionError("the run had ended before an executor could be killed")
     victim = dice.choice(sorted(executors(process.pid)))
@@ -188,7 +191,7 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _wait(found: Callable[[], T], seconds: float = 90.0) -> T:
+def _wait(found: Callable[[], T], seconds: float = 300.0) -> T:
     deadline = time.monotonic() + seconds
     while not (value := found()):
         if time.monotonic() > deadline:

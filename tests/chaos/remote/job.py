@@ -13,7 +13,7 @@ PARTITIONS = 8
 FAILING = (1, 4)
 """One task of each fails after most of its rows."""
 SLOW = PARTITIONS - 1
-"""Its first task waits in the middle until Spark has started a second one beside it."""
+"""Its tasks wait in the middle until Spark has started one more beside one of them."""
 SECONDS = 180.0
 """So long at most."""
 
@@ -28,19 +28,34 @@ def disturb(folder: str, last: int) -> Any:
         with Path(folder, "attempts").open("a") as file:
             file.write(f"{partition} {attempt}\n")
         for number, batch in enumerate(batches):
-            if attempt == 0 and partition == SLOW and number == 2:
-                until = time.monotonic() + SECONDS
-                while f"\n{SLOW} 1" not in Path(folder, "attempts").read_text() and time.monotonic() < until:
-                    time.sleep(0.1)
-            failed = Path(folder, f"failed-{partition}")
-            if partition in FAILING and number == last and not failed.exists():
-                failed.touch()
+            if partition == SLOW and number == 2:
+                dawdle(Path(folder), attempt)
+            if partition in FAILING and number == last and first(Path(folder, f"failed-{partition}")):
                 with Path(folder, "deaths").open("a") as file:
                     file.write(f"task {time.time_ns()}\n")
                 raise RuntimeError("this task was to fail")
             yield batch
 
     return after
+
+
+def dawdle(folder: Path, attempt: int) -> None:
+    """Until a task of the slow partition began after this one, or another saw one begin after it."""
+    until = time.monotonic() + SECONDS
+    while not (folder / "copied").exists() and time.monotonic() < until:
+        began = (folder / "attempts").read_text().splitlines()
+        if any(line.startswith(f"{SLOW} ") for line in began[began.index(f"{SLOW} {attempt}") + 1 :]):
+            (folder / "copied").touch()
+        time.sleep(0.1)
+
+
+def first(path: Path) -> bool:
+    """Whether nobody was here before."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def main() -> None:
