@@ -208,10 +208,6 @@ def test_keys_do_what_the_help_says_and_the_theme_stays(page: Page, site: Site) 
     assert {before, after} == {"light", "dark"}
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == after
-    page.keyboard.press("Tab")
-    expect(page.locator(":focus")).to_have_text("Skip to the view")
-    page.keyboard.press("Enter")
-    expect(page.locator(":focus")).to_have_text("Overview")
 
 
 def test_it_fits_a_narrow_screen(page: Page, site: Site) -> None:

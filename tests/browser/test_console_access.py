@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.console_site import Site, called, everything, opened
 
@@ -142,3 +142,23 @@ def test_on_a_narrow_screen_the_menu_shows_where_one_is(page: Page, site: Site) 
     for view in ("functions", "overview", "connections"):
         opened(page, site, view)
         expect(page.locator(".menu [aria-current]")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_the_menu_is_skipped_to_a_view_that_is_there_or_comes(
+    page: Page, site: Site, *, is_early: bool
+) -> None:
+    held: list[Route] = []
+    page.route("**/api/state", lambda route: held.append(route) if is_early else route.continue_())
+    page.goto(site.admin)
+    expect(page.locator("h1")).to_have_count(0 if is_early else 1)
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the view")
+    page.keyboard.press("Enter")
+    if is_early:
+        expect(page.locator("main")).to_be_focused()
+        while not held:
+            page.wait_for_timeout(10)
+        held.pop().continue_()
+    expect(page.locator("h1")).to_be_focused()
+    expect(page.locator("h1")).to_have_text("Overview")

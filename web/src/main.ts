@@ -20,7 +20,7 @@ class Page {
   readonly #overview = new Overview(this.#session);
   readonly #views: readonly (readonly [string, string, View])[];
   readonly #menu = h("nav", { class: "menu", "aria-label": "views" });
-  readonly #main = h("main", { id: "main" });
+  readonly #main = h("main", { id: "main", tabindex: "-1" });
   readonly #status = h("span", { class: "status", role: "status" });
   readonly #node = h("span", { class: "node" });
   readonly #lost = h("p", { class: "lost", role: "alert", hidden: true });
@@ -47,7 +47,7 @@ class Page {
       h("button", { type: "button", class: "quiet", onclick: () => this.#help.showModal(), title: "keys (?)", "aria-label": "keys" }, "?"));
     add(document.body, h("a", { href: "#main", class: "skip", onclick: (event: Event) => {
       event.preventDefault();
-      this.#main.querySelector<HTMLElement>("h1")?.focus();
+      this.#enter();
     } }, "Skip to the view"), top, this.#menu, this.#lost, this.#main, this.#help);
     session.onstatus = () => this.#changed();
     session.onstate = (state) => this.#told(state);
@@ -97,10 +97,17 @@ class Page {
     if (this.#view !== view) {
       this.#view?.hide?.();
       this.#view = view;
+      const isAwaited = document.activeElement === this.#main;
       fill(this.#main, view.element);
       scrollTo(0, 0);
+      if (isAwaited) this.#enter();
     }
     view.show?.(rest.join("/"));
+  }
+
+  /** To the view by keyboard: to its title, or to where that will be while nothing is there yet. */
+  #enter(): void {
+    (this.#main.querySelector<HTMLElement>("h1") ?? this.#main).focus();
   }
 
   #key(event: KeyboardEvent): void {
