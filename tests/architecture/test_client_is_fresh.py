@@ -1,8 +1,11 @@
 """The browser client in the wheel is the one that clients/typescript builds; told without Node."""
 
+import gzip
 import hashlib
 import re
 from pathlib import Path
+
+import pytest
 
 SHIPPED = Path("src/framehub/console/static/framehub.js")
 
@@ -20,6 +23,12 @@ def test_the_shipped_client_is_made_of_these_sources(root: Path) -> None:
     found = re.search(" ([0-9a-f]{12})$", first_line)
     assert found is not None, first_line
     assert found[1] == digest.hexdigest()[:12], f"{SHIPPED} is stale: make client"
+
+
+@pytest.mark.parametrize("level", [6, 9])
+def test_it_is_small_whoever_compresses_it(root: Path, level: int) -> None:
+    """At most 12 KiB: gzip(1) gives some bytes more than Python does, and Node fewer."""
+    assert len(gzip.compress((root / SHIPPED).read_bytes(), level)) <= 12 * 1024 - 16
 
 
 def test_the_lock_file_names_no_registry(root: Path) -> None:

@@ -104,6 +104,7 @@ export async function minified(entry, more = {}, { letters, variables } = CHOSEN
       unsafe_arrows: true,
       unsafe_methods: true,
     },
+    format: { quote_style: 2 },
     mangle: { nth_identifier: { get: (n) => variables[n] ?? `v${n}` } },
   });
   return { text: `${code}\n`, names: letters };

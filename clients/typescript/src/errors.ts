@@ -21,18 +21,13 @@
 import { CloseCode } from "./codes.ts";
 
 /** Catch this to mean "the library said no". */
-export class FramehubError extends Error {
-  override readonly name: string = "FramehubError";
-}
+export class FramehubError extends Error {}
 
 /** Our caller asked for what the spec forbids. Nothing was sent and no state changed. */
-export class LocalProtocolError extends FramehubError {
-  override readonly name: string = "LocalProtocolError";
-}
+export class LocalProtocolError extends FramehubError {}
 
 /** What was asked is over a limit of this connection. */
 export class LimitExceeded extends LocalProtocolError {
-  override readonly name = "LimitExceeded";
   readonly limit: string;
   readonly allowed: number;
   readonly got: number;
@@ -47,13 +42,13 @@ export class LimitExceeded extends LocalProtocolError {
 
 /** The peer broke the protocol; what it is told is in the spec's table (spec/mfp.md, section 9). */
 export class RemoteProtocolError extends FramehubError {
-  override readonly name: string = "RemoteProtocolError";
-  readonly closeCode: number = CloseCode.PROTOCOL_ERROR;
+  get closeCode(): number {
+    return CloseCode.PROTOCOL_ERROR;
+  }
 }
 
 /** Bytes that are no frame. */
 export class MalformedFrame extends RemoteProtocolError {
-  override readonly name: string = "MalformedFrame";
   readonly reason: string;
   readonly offset: number;
 
@@ -66,28 +61,27 @@ export class MalformedFrame extends RemoteProtocolError {
 
 /** The checksum is wrong, or missing where one was agreed. */
 export class ChecksumFailed extends MalformedFrame {
-  override readonly name = "ChecksumFailed";
-  override readonly closeCode = CloseCode.BAD_CHECKSUM;
+  override get closeCode(): number {
+    return CloseCode.BAD_CHECKSUM;
+  }
 }
 
 /** The peer did too often what it may do now and then. */
 export class PeerMisbehaved extends RemoteProtocolError {
-  override readonly name = "PeerMisbehaved";
-  override readonly closeCode = CloseCode.POLICY;
-
   constructor(what: string, most: number, seconds: number, why = "") {
     super(`more than ${most} ${what} in ${seconds} s${why && `; the last: ${why}`}`);
+  }
+
+  override get closeCode(): number {
+    return CloseCode.POLICY;
   }
 }
 
 /** A payload that is no envelope: told to the sender as `bad_request`, the connection stays. */
-export class BadEnvelope extends RemoteProtocolError {
-  override readonly name = "BadEnvelope";
-}
+export class BadEnvelope extends RemoteProtocolError {}
 
 /** A connection could not be opened. */
 export class ConnectFailed extends FramehubError {
-  override readonly name = "ConnectFailed";
   readonly url: string;
   readonly reason: string;
 
@@ -100,7 +94,6 @@ export class ConnectFailed extends FramehubError {
 
 /** The connection ended while something on it was pending, or before it was used. */
 export class ConnectionClosed extends FramehubError {
-  override readonly name = "ConnectionClosed";
   readonly code: number;
   readonly reason: string;
 
@@ -112,23 +105,16 @@ export class ConnectionClosed extends FramehubError {
 }
 
 /** No answer came in time; the peer was told, or it told us. */
-export class RequestTimeout extends FramehubError {
-  override readonly name = "RequestTimeout";
-}
+export class RequestTimeout extends FramehubError {}
 
 /** The peer refused or dropped what it was sent. */
-export class RequestAborted extends FramehubError {
-  override readonly name = "RequestAborted";
-}
+export class RequestAborted extends FramehubError {}
 
 /** One side wants no more of a stream: it did not end, it was cut off. */
-export class StreamAborted extends FramehubError {
-  override readonly name = "StreamAborted";
-}
+export class StreamAborted extends FramehubError {}
 
 /** An endpoint's answer is an error. Throw it in a handler to answer with `value`. */
 export class EndpointError extends FramehubError {
-  override readonly name = "EndpointError";
   readonly value: unknown;
 
   constructor(value: unknown) {
@@ -138,9 +124,27 @@ export class EndpointError extends FramehubError {
 }
 
 /** A setting that cannot be. */
-export class ConfigError extends FramehubError {
-  override readonly name = "ConfigError";
-}
+export class ConfigError extends FramehubError {}
+
+const ALL = {
+  FramehubError,
+  LocalProtocolError,
+  LimitExceeded,
+  RemoteProtocolError,
+  MalformedFrame,
+  ChecksumFailed,
+  PeerMisbehaved,
+  BadEnvelope,
+  ConnectFailed,
+  ConnectionClosed,
+  RequestTimeout,
+  RequestAborted,
+  StreamAborted,
+  EndpointError,
+  ConfigError,
+};
+// Whatever letters their classes have in the bundle, `name` is what the tree above calls them.
+for (const name in ALL) ALL[name as keyof typeof ALL].prototype.name = name;
 
 function textOf(value: unknown): string {
   const { code, message } = Object(value) as { code?: unknown; message?: unknown };

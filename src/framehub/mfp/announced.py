@@ -143,15 +143,14 @@ class _Set:
         if frame.kind is not BinaryKind.EXPECTED:
             if frame.kind is BinaryKind.NONE and frame.final:
                 return None
-            return "has no place in an announced message"
+            return "is no announced file"
         if frame.key not in self._missing:
             return "came twice" if frame.key in self._frame.expected else "was not announced"
         return None
 
     def named(self, frame: BinaryFrame) -> str:
         """What to call ``frame`` in a reason."""
-        is_file = frame.kind is BinaryKind.EXPECTED
-        return f"key {frame.key}" if is_file else f"a binary frame of kind {frame.kind.name.lower()}"
+        return f"key {frame.key}" if frame.kind is BinaryKind.EXPECTED else "a binary frame"
 
     def early(self, frame: BinaryFrame) -> str | None:
         """Whether ``frame`` ends the message while files are missing."""

@@ -104,7 +104,7 @@ def _verify(data: bytes | memoryview, end: int, checksums: Checksums) -> int:
     if checksums.mode == "off":
         raise MalformedFrame("checksum bit set, but checksums are off", offset=0)
     if end < 5 + size:
-        raise MalformedFrame(f"checksum bit set, but no room for {size} bytes of it", offset=end)
+        raise MalformedFrame("checksum bit set, but no room for the checksum", offset=end)
     end -= size
     if checksums.of(memoryview(data)[:end]) != data[end:]:
         raise ChecksumFailed(f"wrong {checksums.algorithm} checksum", offset=end)
@@ -126,7 +126,7 @@ def _decode_service(data: bytes | memoryview, head: int, id_: int, end: int) -> 
         raise MalformedFrame(f"service code {head & 7} is not in use", offset=0)
     ref = _ref(data, end)
     if end > 9:
-        raise MalformedFrame("trailing bytes after a service frame", offset=9)
+        raise MalformedFrame(f"{end - 9} trailing bytes", offset=9)
     own = head & OWN != 0
     if code is Service.PING:
         if not own:

@@ -194,7 +194,7 @@ def test_a_file_that_is_left_out_for_its_size_is_progress_all_the_same() -> None
         ),
         (
             BinaryFrame(id=9, ref=7, kind=BinaryKind.DATA, final=False),
-            *["a binary frame of kind data has no place in an announced message"] * 2,
+            *["a binary frame is no announced file"] * 2,
         ),
         (BinaryFrame(id=9, ref=7, kind=BinaryKind.EXPECTED, key=4), "ended with 1 files missing", None),
         (BinaryFrame(id=9, ref=7), "ended with 2 files missing", None),

@@ -138,7 +138,7 @@ def test_no_bytes_and_null_are_no_frame() -> None:
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        ("21000000010000000200", "trailing bytes after a service frame at byte 9"),
+        ("21000000010000000200", "1 trailing bytes at byte 9"),
         ("c000000001", "sub-protocol 6 is not in use at byte 0"),
         ("310000000000000002 00000000", "id 0 is not used at byte 1"),
         ("", "a frame has at least 5 bytes, this one 0 at byte 0"),

@@ -4,7 +4,6 @@ import { BinaryKind } from "../codes.ts";
 import { EventType, type MessageReceived } from "./events.ts";
 import { Kind } from "./exchanges.ts";
 import type { BinaryFrame, Bytes, MessageFrame } from "./frames.ts";
-import { KIND_NAMES } from "./layout.ts";
 import type { Settings } from "./settings.ts";
 
 /** One announced message, the files that have come, and what is wrong with the others. */
@@ -33,7 +32,7 @@ export class Announced {
   #bad({ kind, key, data, final }: BinaryFrame, held: number): string | undefined {
     const most = this.#settings.maxWaitingBytes;
     if (kind !== BinaryKind.EXPECTED) {
-      return kind || !final ? "has no place in an announced message" : undefined;
+      return kind || !final ? "is no announced file" : undefined;
     }
     if (!this.#missing.has(key!)) return this.#isAnnounced(key!) ? "came twice" : "was not announced";
     return held + data.length > most ? `is over max_waiting_bytes, ${most}` : undefined;
@@ -48,7 +47,7 @@ export class Announced {
     const { kind, key } = frame;
     const isFile = kind === BinaryKind.EXPECTED;
     const bad = this.#bad(frame, held);
-    if (bad) return `${isFile ? `key ${key}` : `a binary frame of kind ${KIND_NAMES[kind]}`} ${bad}`;
+    if (bad) return `${isFile ? `key ${key}` : "a binary frame"} ${bad}`;
     const missing = this.#missing.size - +isFile;
     const early = this.#settings.badFiles === "drop" && frame.final && missing;
     return early ? `ended with ${missing} files missing` : undefined;

@@ -63,7 +63,7 @@ export function decode(data: Bytes, checksums: Checksums = BY_FLAG, allowed: All
 
   if (isService) {
     const own = !!(head & OWN);
-    if (at < end) refuse("trailing bytes after a service frame", at);
+    if (at < end) refuse(`${end - at} trailing bytes`, at);
     if (code === Service.PING) {
       if (!own) refuse("no own bit", 0);
       if (ref !== id) refuse("ref differs from id", 5);
@@ -123,17 +123,14 @@ export function decode(data: Bytes, checksums: Checksums = BY_FLAG, allowed: All
 /** Check the sum; return where it begins. */
 function verified(data: Bytes, checksums: Checksums): number {
   const { mode, algorithm } = checksums;
-  const size = sizeOf(checksums);
-  const end = data.length - size;
+  const end = data.length - sizeOf(checksums);
+  const isTold = data[0]! & CHECKSUM;
   const fail = (reason: string, offset: number): never => {
     throw new ChecksumFailed(reason, offset);
   };
-  if (!(data[0]! & CHECKSUM)) {
-    if (mode === "always") fail("no checksum, but every frame must have one", 0);
-    if (end < 5) fail("no room for the checksum", data.length);
-  }
+  if (!isTold && mode === "always") fail("no checksum, but every frame must have one", 0);
   if (mode === "off") refuse("checksums are off", 0);
-  if (end < 5) refuse(`no room for ${size} bytes of checksum`, data.length);
+  if (end < 5) (isTold ? refuse : fail)("no room for the checksum", data.length);
   const right = sumOf(data.subarray(0, end), checksums).every((byte, n) => byte === data[end + n]);
   if (!right) fail(`wrong ${algorithm} checksum`, end);
   return end;

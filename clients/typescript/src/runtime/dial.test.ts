@@ -27,7 +27,7 @@ test("a listener that speaks something else is left", async () => {
       setImmediate(() => this.onopen?.({}));
     }
   }
-  await assert.rejects(connect(URL, { WebSocket: Stranger }), /it speaks nothing, not mfp/);
+  await assert.rejects(connect(URL, { WebSocket: Stranger }), /it does not speak mfp/);
   assert.deepEqual(made[0]?.closedWith, [1000, ""]);
 });
 

@@ -52,7 +52,7 @@ function opened(socket: Socket, { subprotocol, terms }: There, limit: AbortSigna
     socket.onopen = () => {
       if (socket.protocol !== subprotocol) {
         leave();
-        return reject(`it speaks ${socket.protocol || "nothing"}, not ${subprotocol}`);
+        return reject(`it does not speak ${subprotocol}`);
       }
       const wire = new Wire(socket, terms);
       leave = () => wire.close(CloseCode.OK, "");

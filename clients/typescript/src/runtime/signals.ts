@@ -51,8 +51,7 @@ export function attempt(work: () => unknown, failed: (error: unknown) => void): 
 
 /** Call `then` in some seconds, or never if they are infinite; returns how to call that off. */
 export function later(seconds: number, then: () => void): () => void {
-  if (seconds === Infinity) return () => {};
-  const timer = setTimeout(then, Math.min(seconds * 1000, 2 ** 31 - 1));
+  const timer = seconds < Infinity ? setTimeout(then, Math.min(seconds * 1000, 2 ** 31 - 1)) : undefined;
   return () => clearTimeout(timer);
 }
 

@@ -260,6 +260,5 @@ function failureOf(code: Service, byPeer: boolean): Error {
   if (code === Service.TIMEOUT) {
     return new RequestTimeout(byPeer ? "the peer gave up" : "no answer in time");
   }
-  const knows = code === Service.ABORT ? "refused" : "does not know of";
-  return new RequestAborted(`the peer ${knows} this request`);
+  return new RequestAborted(code === Service.ABORT ? "the peer refused it" : "the peer does not know it");
 }
