@@ -46,9 +46,16 @@ class Metrics(Collector):
         )
         yield from _connections(state.connections(gateway))
         if gateway.endpoints:
-            yield from _requests(gateway.endpoints.counted())
+            text = "Requests over MFP that ended, since the first scrape."
+            yield from _ended("request", "endpoint", text, gateway.endpoints.counted())
         yield from _hub(state.services(gateway))
+        if gateway.hub is not None and gateway.hub.is_up:
+            text = "Streams to services that ended, since the first scrape."
+            yield from _ended("service_stream", "service", text, gateway.hub.counted())
         yield from _functions(state.functions(gateway))
+        if gateway.functions is not None and gateway.functions.is_up:
+            text = "Calls of functions that ended, by ZeroMQ and over MFP, since the first scrape."
+            yield from _ended("call", "function", text, gateway.functions.counted())
         yield from _journal(state.journal(gateway))
 
 
@@ -62,17 +69,14 @@ def _connections(told: dict[str, Any]) -> Iterator[Metric]:
     yield _counters("upgrades_refused", "Connections refused, by HTTP status.", "status", told["refused"])
 
 
-def _requests(tally: Tally) -> Iterator[Metric]:
-    text = "Requests over MFP that ended, since the first scrape."
-    ends = CounterMetricFamily("framehub_requests", text, labels=["endpoint", "outcome"])
-    took = HistogramMetricFamily(
-        "framehub_request_seconds", "From a request over MFP to its end.", labels=["endpoint"]
-    )
+def _ended(what: str, label: str, text: str, tally: Tally) -> Iterator[Metric]:
+    ends = CounterMetricFamily(f"framehub_{what}s", text, labels=[label, "outcome"])
+    took = HistogramMetricFamily(f"framehub_{what}_seconds", "How long each took.", labels=[label])
     limits = [*(f"{bound:g}" for bound in BOUNDS), "+Inf"]
-    for endpoint, ended in tally.told():
+    for name, ended in tally.told():
         for outcome, count in sorted(ended.outcomes.items()):
-            ends.add_metric([endpoint, outcome], count)
-        took.add_metric([endpoint], [*zip(limits, accumulate(ended.buckets), strict=True)], ended.seconds)
+            ends.add_metric([name, outcome], count)
+        took.add_metric([name], [*zip(limits, accumulate(ended.buckets), strict=True)], ended.seconds)
     yield ends
     yield took
 

@@ -15,6 +15,9 @@ from framehub.hub.timers import Timers
 
 ToClients: TypeAlias = list[tuple[Client, bytes, Stream | None]]
 ToServices: TypeAlias = list[tuple[Instance, bytes, Stream | None]]
+Ended: TypeAlias = tuple[str, str, float]
+"""A stream that is over: with what it was; ``LAST``, ``SERVICE_ERROR``, ``COMMAND`` for a CLOSE, or the name
+of the error that ended it; and after how many seconds."""
 
 ENDINGS: Final = (HubState.STREAM_ERROR, HubState.COMMAND)
 """What the hub itself says of a stream."""
@@ -49,6 +52,8 @@ class Board:
         self.to_resume: list[Client] = []
         self.changes: list[tuple[bool, Instance]] = []
         self.counts: Counter[str] = Counter()
+        self.ended: list[Ended] | None = None
+        """Streams that ended since somebody took these out; None: nobody counts them."""
 
     # --- saying ----------------------------------------------------------------------------------------
 
@@ -81,11 +86,12 @@ class Board:
         self.streams[stream.hub_id] = stream
         self.timers.add(stream, stream.deadline)
 
-    def end(self, stream: Stream, now: float) -> Instance:
+    def end(self, stream: Stream, how: HubState | HubError, now: float) -> Instance:
         """Take it out everywhere; what waits for its service is dropped, what waits for its client is not."""
         client, instance = stream.client, stream.instance
         assert instance is not None
         stream.is_over = True
+        self.note(instance, stream.function, how, now - stream.opened)
         del client.streams[stream.id]
         del instance.streams[stream.hub_id]
         del self.streams[stream.hub_id]
@@ -100,6 +106,11 @@ class Board:
             self.drop_husks(instance)
         return instance
 
+    def note(self, instance: Instance, function: int, how: HubState | HubError, seconds: float) -> None:
+        """A stream is over, or was not taken: remember that for whoever counts."""
+        if self.ended is not None:
+            self.ended.append((instance.label(function), how.name, seconds))
+
     def kill(
         self,
         stream: Stream,
@@ -111,7 +122,7 @@ class Board:
         service: bool = True,
     ) -> None:
         """End a stream and tell both sides, or the one that is left."""
-        instance = self.end(stream, now)
+        instance = self.end(stream, code, now)
         stream.is_gapped |= not service
         self.counts[f"killed: {code.name.lower()}"] += 1
         self.drop_held(stream)
@@ -123,7 +134,7 @@ class Board:
 
     def close(self, stream: Stream, now: float) -> None:
         """CLOSE: passed on to the one side and echoed to the other."""
-        instance = self.end(stream, now)
+        instance = self.end(stream, HubState.COMMAND, now)
         self.drop_held(stream)
         self.tell(instance, HubFrame(stream.hub_id, HubState.COMMAND, HubCommand.CLOSE), stream)
         self.say(stream.client, HubFrame(stream.id, HubState.COMMAND, HubCommand.CLOSE), stream)

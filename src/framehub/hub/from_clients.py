@@ -124,6 +124,7 @@ class FromClients:
         hub_id = board.numbers.take(instance.version, now) if instance else None
         if instance is None or hub_id is None:
             text = f"service {service} is full or takes nothing"
+            board.note(here[-1], frame.parameter, HubError.BUSY, 0.0)
             return self._turn_down(client, number, HubError.BUSY, text, now)
         asked = frame.settings.timeout_ms if frame.settings else 0
         timeout = settings.bounded(asked) if asked else client.timeout or instance.timeout or settings.timeout

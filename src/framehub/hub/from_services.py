@@ -225,7 +225,7 @@ class FromServices:
         onward = HubFrame(stream.id, frame.state, frame.parameter, frame.body)
         data = encode(onward, stream.client.version, Way.HUB_TO_CLIENT)
         if frame.state is not _MESSAGE:
-            self._board.end(stream, now)
+            self._board.end(stream, frame.state, now)
         self._to_clients.append((stream.client, data, stream))
         return stream
 

@@ -102,6 +102,11 @@ class Instance:
         self.told: dict[int, float] = {}
         """Streams that it was told are not there, and when."""
 
+    def label(self, number: int) -> str:
+        """What its function of this number is called: ``name.function``, as far as these have names."""
+        named = (name for name, known in self.functions.items() if known == number)
+        return ".".join((self.name or str(self.number), *named))
+
     @property
     def is_stuck(self) -> bool:
         """Whether something waits for it."""
@@ -113,8 +118,8 @@ class Stream:
 
     __slots__ = (
         "answered", "client", "function", "held_bytes", "hub_id", "id", "instance", "is_cut", "is_done",
-        "is_gapped", "is_over", "last", "name", "place", "service", "timeout", "to_client", "to_service",
-        "unanswered", "waiting_bytes",
+        "is_gapped", "is_over", "last", "name", "opened", "place", "service", "timeout", "to_client",
+        "to_service", "unanswered", "waiting_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -140,6 +145,7 @@ class Stream:
         self.name = instance.name if instance else ""
         """The service's."""
         self.timeout = timeout
+        self.opened = now
         self.last = now
         """When a frame last moved."""
         self.unanswered: float | None = now

@@ -8,7 +8,7 @@ its owner empties. Time comes in as ``now``; ``tick`` is called a few times a se
 from typing import Final
 
 from framehub.codes import CloseCode, HubError
-from framehub.hub.board import ENDINGS, Board
+from framehub.hub.board import ENDINGS, Board, Ended
 from framehub.hub.from_clients import About, FromClients
 from framehub.hub.from_services import FromServices
 from framehub.hub.headers import HEADER_BYTES, stream_and_state
@@ -72,6 +72,12 @@ class Switch:
     def held_bytes(self) -> int:
         """What waits for clients and services."""
         return self._board.held_bytes
+
+    def endings(self) -> list[Ended]:
+        """Where streams that are over are noted from now on; whoever asks for it empties it."""
+        if self._board.ended is None:
+            self._board.ended = []
+        return self._board.ended
 
     # --- clients ---------------------------------------------------------------------------------------
 

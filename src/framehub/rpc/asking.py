@@ -121,7 +121,9 @@ class Asking:
         if whose is None or busy is not None:
             busy = busy or texts.BUSY_GROUPS
             self.counts["busy"] += 1
-            self.to_clients.append((client.identity, [words.RESPONSE_EXCEPTION, id_, busy], None))
+            refusal = [words.RESPONSE_EXCEPTION, id_, busy]
+            self.to_clients.append((client.identity, refusal, None))
+            self.keeping.note(function, refusal, 0.0)
             return busy.decode()
         job = self.keeping.open(whose, id_, function, argument, group)
         if group is not None:

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
+from framehub.rpc import texts, words
 from framehub.rpc.groups import Group
 from framehub.rpc.jobs import DONE, FINISHED, Client, Job
 from framehub.rpc.settings import ProxySettings
@@ -11,6 +12,11 @@ from framehub.rpc.settings import ProxySettings
 Sending: TypeAlias = list[tuple[bytes, list[bytes], Job | None]]
 """Messages to send: to whom, the parts, and the query that they are about."""
 
+Ended: TypeAlias = tuple[bytes, list[bytes], float]
+"""A query that is over: the function, the answer, and after how many seconds."""
+
+_CANCELLED: Final = [words.RESPONSE_EXCEPTION, b"", texts.CANCELLED]
+"""How a query counts that nobody wanted any more, whatever its worker says in the end."""
 OVERHEAD: Final = 1_024
 """What a kept answer counts besides its bytes: however small, it takes memory."""
 
@@ -28,6 +34,8 @@ class Keeping:
         """Answers that nobody has acknowledged."""
         self.untold: dict[bytes, Job] = {}
         """Answered queries whose client could not be sent the answer yet."""
+        self.ended: list[Ended] | None = None
+        """Queries that were answered since somebody took these out; None: nobody counts them."""
         self._settings = settings
         self._to_clients = to_clients
         self._kept: dict[bytes, Job] = {}  # in the order of their deadlines
@@ -56,6 +64,7 @@ class Keeping:
         job.state = DONE
         job.worker = None
         job.answer = answer
+        self.note(job.function, _CANCELLED if job.cancelled else answer, now - job.asked_at)
         size = OVERHEAD + len(answer[2])
         client = job.client
         client.kept_bytes += size
@@ -75,6 +84,11 @@ class Keeping:
             room = self._make_room(job, self._kept_of_groups.values(), room, acknowledged=True)
             room = self._make_room(job, self._kept.values(), room)
             self._make_room(job, self._kept_of_groups.values(), room)
+
+    def note(self, function: bytes, answer: list[bytes], seconds: float) -> None:
+        """A query was answered, or not taken: remember that for whoever counts."""
+        if self.ended is not None:
+            self.ended.append((function, answer, seconds))
 
     def repeat(self, job: Job, to: bytes | None = None) -> None:
         """Send a kept answer again: to one who asked, or to all who have not acknowledged it."""

@@ -14,6 +14,7 @@ from framehub.hub.settings import HubSettings
 from framehub.hub.switch import About, Switch
 from framehub.journal.record import NO_ID
 from framehub.runtime.curve import CurveServer
+from framehub.runtime.endings import StreamEndings
 from framehub.runtime.entrance import HubEntrance
 from framehub.runtime.hub_link import HubLink, Outlet
 from framehub.runtime.hub_news import News
@@ -21,6 +22,7 @@ from framehub.runtime.hub_out import ServiceOutbox
 from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.link import Link
 from framehub.runtime.rpc_keys import KeyBook
+from framehub.runtime.tally import Tally
 from framehub.runtime.watchdog import LOOK, Watchdog
 from framehub.runtime.zmq_setup import Options
 from framehub.runtime.zmq_socket import MessageSocket
@@ -65,6 +67,7 @@ class Hub:
         )
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
+        self._endings: StreamEndings | None = None
         self._paused = False
         self._is_due = False
         self._is_flushing = False
@@ -104,6 +107,12 @@ class Hub:
     def pending(self) -> int:
         """Streams that are open."""
         return len(self.switch.streams) if self.is_up else 0
+
+    def counted(self) -> Tally:
+        """How streams ended, by service and function, from the first time on that somebody wants to know."""
+        if self._endings is None:
+            self._endings = StreamEndings(self.switch)
+        return self._endings.tally
 
     def pause(self) -> None:
         """Stop reading: what is recorded cannot be written as fast as it comes."""
@@ -288,6 +297,8 @@ class Hub:
                     break
             if switch.changes:
                 self._note_changes()
+            if self._endings is not None:
+                self._endings.take()
         finally:
             self._is_flushing = False
 

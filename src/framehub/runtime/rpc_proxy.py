@@ -15,9 +15,11 @@ from framehub.rpc.keeping import Sending
 from framehub.rpc.proxy import Proxy
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.curve import CurveServer
+from framehub.runtime.endings import CallEndings
 from framehub.runtime.rpc_keys import KeyBook
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
+from framehub.runtime.tally import Tally
 from framehub.runtime.watchdog import LOOK, Watchdog
 from framehub.runtime.zmq_setup import Options
 from framehub.runtime.zmq_socket import MessageSocket, Sent
@@ -66,6 +68,7 @@ class RpcProxy:
         self._insiders: dict[bytes, tuple[bytes, Heard]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
+        self._endings: CallEndings | None = None
         self._paused = False
         self._failed = False
         self.is_up = False
@@ -107,6 +110,12 @@ class RpcProxy:
     def pending(self) -> int:
         """Queries without an answer."""
         return self.machine.pending
+
+    def counted(self) -> Tally:
+        """How calls ended, by function, from the first time on that somebody wants to know."""
+        if self._endings is None:
+            self._endings = CallEndings(self.machine)
+        return self._endings.tally
 
     def pause(self) -> None:
         """Stop reading: what is recorded cannot be written as fast as it comes."""
@@ -248,6 +257,8 @@ class RpcProxy:
                 self._send_to_clients(machine.to_clients[:])
         if machine.placing.poisonous:
             self._quarantine()
+        if self._endings is not None:
+            self._endings.take()
 
     def _send_to_workers(self, sending: Sending) -> None:
         self.machine.to_workers.clear()

@@ -221,17 +221,17 @@ def closes_unheard(self: Board, stream: Stream, now: float) -> None:
     self.to_clients.pop()
 
 
-def keeps_the_dead(self: Board, stream: Stream, now: float) -> Instance:
+def keeps_the_dead(self: Board, stream: Stream, how: HubState | HubError, now: float) -> Instance:
     """A service may go on after its last frame."""
     assert stream.instance is not None
-    instance = stream.instance if stream.is_over else _end(self, stream, now)
+    instance = stream.instance if stream.is_over else _end(self, stream, how, now)
     instance.streams[stream.hub_id] = stream
     return instance
 
 
-def frees_numbers(self: Board, stream: Stream, now: float) -> Instance:
+def frees_numbers(self: Board, stream: Stream, how: HubState | HubError, now: float) -> Instance:
     """The number of an ended stream may be used again."""
-    instance = _end(self, stream, now)
+    instance = _end(self, stream, how, now)
     old, stream.client.used = stream.client.used, UsedNumbers()
     for start, stop in zip(old._starts, old._ends, strict=True):
         for number in range(start, stop + 1):

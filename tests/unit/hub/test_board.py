@@ -4,7 +4,7 @@ import pytest
 
 from framehub.codes import CloseCode, HubError
 from framehub.hub.board import cost
-from tests.unit.hub.desk import CLOSE, COMMAND, FIRST_ID, LAST, MESSAGE, Desk
+from tests.unit.hub.desk import CLOSE, COMMAND, FIRST_ID, LAST, MESSAGE, SERVICE_ERROR, Desk
 
 
 @pytest.fixture
@@ -113,3 +113,32 @@ def test_that_a_stream_is_over_is_no_frame_of_an_ended_stream(desk: Desk) -> Non
     desk.says(client, 2, COMMAND, CLOSE)
     assert desk.waits_for(instance) == [(FIRST_ID, "CLOSE", b"")]
     desk.agree()
+
+
+def test_who_counts_is_told_how_each_stream_ended_and_after_how_long(desk: Desk) -> None:
+    client, _ = (
+        desk.client(),
+        desk.service(interface=b'{"name": "w", "functions": [{"number": 1, "name": "f"}]}'),
+    )
+    desk.opens(client, 9)
+    desk.answers("s", FIRST_ID, LAST)
+    ended = desk.switch.endings()
+    assert desk.switch.endings() is ended == [], "nobody counted before"
+    for stream in range(1, 5):
+        desk.opens(client, stream)
+    desk.now += 2.0
+    desk.answers("s", FIRST_ID + 1, LAST)
+    desk.answers("s", FIRST_ID + 2, SERVICE_ERROR)
+    desk.says(client, 3, COMMAND, CLOSE)
+    desk.leaves(client)
+    how = ("LAST", "SERVICE_ERROR", "COMMAND", "CLIENT_DISCONNECT")
+    assert ended == [("w.f", one, 2.0) for one in how]
+
+
+def test_a_stream_that_finds_no_room_counts_too() -> None:
+    desk = Desk(max_service_streams=1)
+    desk.service()
+    client, ended = desk.client(), desk.switch.endings()
+    desk.opens(client, 1)
+    assert desk.first(client, 2) == "busy: service 7 is full or takes nothing"
+    assert ended == [("7", "BUSY", 0.0)]

@@ -44,3 +44,11 @@ def test_a_stream_is_silent_since_the_oldest_frame_without_an_answer_or_else_the
     assert stream.deadline == 35.0
     stream.unanswered = None
     assert stream.deadline == 39.0
+
+
+def test_a_function_is_called_as_its_service_says() -> None:
+    instance = Instance(b"s", 2, 5.0)
+    instance.number = 7
+    assert instance.label(1) == "7"
+    instance.name, instance.functions = "weather", {"now": 1}
+    assert [instance.label(number) for number in (1, 2)] == ["weather.now", "weather"]

@@ -173,3 +173,12 @@ def test_long_lists_are_not_repeated_without_end(monkeypatch: pytest.MonkeyPatch
     about = [board.client(b"c", b"FUNCTIONS_QUERY", b"%d" % number) for number in range(3)]
     assert about == [None, None, texts.BUSY_QUESTIONS.decode()]
     assert board.to_clients()[-1][1] == [b"RESPONSE_EXCEPTION", b"2", texts.BUSY_QUESTIONS]
+
+
+def test_a_query_that_is_not_taken_counts_too() -> None:
+    board = Board()
+    board.proxy.keeping.ended = []
+    board.proxy.drain()
+    board.client(b"c", b"QUERY", b"2", b"a", b"f")
+    refusal = [b"RESPONSE_EXCEPTION", b"2", texts.BUSY_STOPPING]
+    assert board.proxy.keeping.ended == [(b"f", refusal, 0.0)]

@@ -164,3 +164,24 @@ def test_what_is_forgotten_is_told_no_more() -> None:
     shelf.keeping.untold[job.wid] = job
     shelf.keeping.tick(300.0)
     assert (len(shelf.sent), shelf.keeping.untold) == (1, {})
+
+
+def test_who_counts_is_told_of_every_answer_once_and_nobody_else() -> None:
+    shelf = Shelf()
+    shelf.answered(b"a", b"1")
+    assert shelf.keeping.ended is None
+    shelf.keeping.ended = []
+    job = shelf.open(b"a", b"2")
+    job.asked_at = 1.0
+    shelf.keeping.answer(job, [b"RESPONSE_RESULT", b"2", b"r"], 3.5)
+    shelf.keeping.repeat(job)
+    assert shelf.keeping.ended == [(b"f", [b"RESPONSE_RESULT", b"2", b"r"], 2.5)]
+
+
+def test_what_nobody_wanted_any_more_counts_as_cancelled_whatever_came_of_it() -> None:
+    shelf = Shelf()
+    shelf.keeping.ended = []
+    job = shelf.open(b"a", b"1")
+    job.cancelled = True
+    shelf.keeping.answer(job, [b"RESPONSE_RESULT", b"1", b"r"], 1.0)
+    assert shelf.keeping.ended == [(b"f", [b"RESPONSE_EXCEPTION", b"", b"cancelled"], 1.0)]
