@@ -4,6 +4,8 @@ from typing import Final
 
 LOOK: Final = 0.1
 """Seconds of work from which a worker's pace is read, at least."""
+LONG: Final = 1.0
+"""Seconds from which it is read however few answers there were; else there are as many as it runs at once."""
 NEW: Final = 0.3
 """What the last look counts; those before it count the rest."""
 STALE: Final = 1.0
@@ -15,22 +17,25 @@ LESS: Final = 0.9
 least."""
 RECOVERS: Final = 30.0
 """Seconds in which that time doubles, once nobody gives up."""
-_LONG: Final = 64.0
+_MANY: Final = 64.0
 
 
 class Pace:
     """Seconds from one answer of a worker to its next, while it always has a query to begin.
 
     They are known by function: what a slow one takes says nothing of a quick one. A look at several counts
-    for a function that has at least half of its answers.
+    for a function that has at least half of its answers. A look begins with an answer: until the first one,
+    a worker that runs many at once seems to give none, and then it gives as many.
     """
 
-    __slots__ = ("_answers", "_idle_at", "_seconds", "_since")
+    __slots__ = ("_answers", "_began", "_idle_at", "_seconds", "_since")
 
     def __init__(self) -> None:
         self._seconds: dict[bytes, float] = {}
         self._answers: dict[bytes, int] = {}
         self._since: float | None = None
+        self._began = False
+        """Whether there was an answer since it was full."""
         self._idle_at = 0.0
 
     def of(self, function: bytes) -> float:
@@ -40,7 +45,7 @@ class Pace:
     def full(self, now: float) -> None:
         """It has as much as it can do at once."""
         if self._since is None:
-            self._answers, self._since = {}, now
+            self._answers, self._since, self._began = {}, now, False
             if now - self._idle_at > STALE:
                 self._seconds.clear()  # what it was busy with then may have been something else
 
@@ -49,14 +54,19 @@ class Pace:
         if self._since is not None:
             self._since, self._idle_at = None, now
 
-    def answered(self, function: bytes, now: float) -> None:
-        """One more answer."""
+    def answered(self, function: bytes, now: float, *, runs: int) -> None:
+        """One more answer, of a worker that runs so many at once."""
         if self._since is None:
             return
+        if not self._began:
+            first = now - self._since
+            if first >= LOOK and function not in self._seconds:
+                self._seconds[function] = first / runs
+            self._began, self._since = True, now
+            return
         self._answers[function] = self._answers.get(function, 0) + 1
-        passed = now - self._since
-        if passed >= LOOK:
-            total = sum(self._answers.values())
+        passed, total = now - self._since, sum(self._answers.values())
+        if passed >= LOOK and (total >= runs or passed >= LONG):
             for name, count in self._answers.items():
                 if 2 * count >= total:
                     known, seen = self.of(name), passed / total
@@ -77,7 +87,7 @@ class Patience:
         """Seconds that a query may wait now; ``most`` is what is allowed."""
         if self._seconds is None:
             return most
-        return min(most, self._seconds * 2 ** min((now - self._at) / RECOVERS, _LONG))
+        return min(most, self._seconds * 2 ** min((now - self._at) / RECOVERS, _MANY))
 
     def gave_up(self, waited: float, most: float, now: float) -> None:
         """A caller gave up a query that had waited so long: half of that would have been soon enough."""

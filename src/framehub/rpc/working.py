@@ -102,7 +102,7 @@ class Working:
             body = texts.tidy(body)
         job.past = (*job.past, worker.identity)
         self.keeping.answer(job, [type_, job.id, body], now)
-        worker.pace.answered(job.function, now)
+        worker.pace.answered(job.function, now, runs=worker.runs)
         if self.placing.waiting:
             self.placing.feed(worker, now)
         if len(worker.jobs) < worker.runs:

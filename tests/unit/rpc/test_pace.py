@@ -40,39 +40,64 @@ def refusal(board: Board, id_: bytes) -> object:
 
 def test_a_pace_is_that_of_a_worker_that_always_has_something_to_do() -> None:
     pace = Pace()
-    pace.answered(b"f", 5.0)
+    pace.answered(b"f", 5.0, runs=1)
     assert pace.of(b"f") == 0.0
     pace.full(10.0)
     pace.full(11.0)  # it was before
-    pace.answered(b"f", 10.05)
-    assert pace.of(b"f") == 0.0, "too short to say"
-    pace.answered(b"f", 12.0)
-    assert pace.of(b"f") == pytest.approx(1.0)
-    pace.answered(b"f", 14.0)
+    pace.answered(b"f", 12.0, runs=2)
+    assert pace.of(b"f") == pytest.approx(1.0), "the other is about to come"
+    pace.answered(b"f", 12.05, runs=2)
+    assert pace.of(b"f") == pytest.approx(1.0), "too short to say"
+    pace.answered(b"f", 16.0, runs=2)
     assert pace.of(b"f") == pytest.approx(0.7 * 1.0 + 0.3 * 2.0)
-    pace.idle(14.0)
+    pace.answered(b"f", 16.5, runs=3)
+    pace.answered(b"f", 16.6, runs=3)
+    assert pace.of(b"f") == pytest.approx(1.3), "too few to say"
+    pace.idle(16.7)
     pace.idle(20.0)  # it was before
-    pace.answered(b"f", 14.5)
-    pace.full(14.9)
+    pace.answered(b"f", 16.8, runs=2)
+    pace.full(16.9)
     assert pace.of(b"f") == pytest.approx(1.3)
-    pace.idle(20.0)
-    pace.full(22.0)
+    pace.answered(b"f", 50.0, runs=2)
+    assert pace.of(b"f") == pytest.approx(1.3), "a look begins with an answer"
+    pace.idle(51.0)
+    pace.full(53.0)
     assert pace.of(b"f") == 0.0, "that was another time"
+    pace.answered(b"f", 53.05, runs=2)
+    assert pace.of(b"f") == 0.0, "it was begun before"
 
 
 def test_a_slow_function_says_nothing_of_a_quick_one() -> None:
     pace = Pace()
     pace.full(0.0)
-    pace.answered(b"slow", 1.0)
+    pace.answered(b"slow", 1.0, runs=1)
     assert (pace.of(b"slow"), pace.of(b"quick")) == (1.0, 0.0)
     for _ in range(9):
-        pace.answered(b"slow", 1.0)
-    pace.answered(b"quick", 2.1)
+        pace.answered(b"slow", 1.0, runs=1)
+    pace.answered(b"quick", 2.1, runs=1)
     assert pace.of(b"slow") == pytest.approx(0.7 * 1.0 + 0.3 * 0.11)
     assert pace.of(b"quick") == 0.0, "a tenth of the answers"
-    pace.answered(b"slow", 2.11)
-    pace.answered(b"quick", 2.3)
+    pace.answered(b"slow", 2.11, runs=1)
+    pace.answered(b"quick", 2.3, runs=1)
     assert pace.of(b"quick") == pytest.approx(0.1), "half of them"
+
+
+def test_many_at_once_are_not_slow_because_the_first_answer_takes_as_long_as_any() -> None:
+    """[RPC-4.3] 64 coroutines of 0.2 s: whether a thousand in line take long is known from their answers."""
+    board = Board(ack_timeout=60.0, max_wait=10.0)
+    told = {"f": {"coroutine": True}}
+    board.worker(b"w", b"WORKER_DESCRIBE", describing(slots=1, window=64, functions=told))
+    board.register(b"w", F)
+    for number in range(1_000):
+        board.ask(b"c", b"%d" % number)
+    for _ in range(5):
+        board.wait(board.now + 0.2)
+        for at in range(64):
+            answer(board)
+            board.now += 0.0001
+            board.ask(b"d", b"%.4f %d" % (board.now, at))
+    pace = board.proxy.registry.workers[b"w"].pace.of(b"f")
+    assert pace == pytest.approx(0.2 / 64, rel=0.1)
 
 
 def test_patience_falls_to_half_of_what_callers_waited_and_comes_back() -> None:
