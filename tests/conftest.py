@@ -21,6 +21,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
 # What a test starts in a process of its own inherits it.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "quick_jvm"))
 
+# What is set for Python here is not what people have: most have buffers, and modules that are compiled once.
+for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+    os.environ.pop(_name, None)
+
 # A shell that starts the tests in the background has Ctrl-C ignored, which what they start would inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -78,14 +78,14 @@ class LazyGroup(click.Group):
             try:
                 return super().main(*args, **kwargs)
             finally:
+                _let_go_of_stderr()
                 sys.stdout.flush()
         except BrokenPipeError:
             status = 0  # what was left to write was not wanted
         except OSError as exc:
             click.echo(f"Error: {exc.filename or 'output'}: {exc.strerror or exc}", err=True)
             status = 1
-        # Python must not try again at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nowhere(sys.stdout)
         sys.exit(status)
 
 
@@ -101,6 +101,19 @@ def _have_streams() -> None:
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, TextIOWrapper):
             output.reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_stderr() -> None:
+    """What was logged after its terminal was closed is lost, and no reason to end with another code."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """Python must not try again at its end to write what is left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

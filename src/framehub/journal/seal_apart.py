@@ -36,7 +36,7 @@ class Apart(OSError):
 
 
 def seal_apart(segment: Path, pace: Callable[[], Pace]) -> bool:
-    """Have another process seal it, and wait until that is done; false if it was told to stop.
+    """Have another process seal it, and wait until that is done; false if it was told to stop before.
 
     ``pace`` is asked again and again: who has begun slowly begins anew when it has to hurry.
 
@@ -59,6 +59,8 @@ def seal_apart(segment: Path, pace: Callable[[], Pace]) -> bool:
             return True
         process.kill()
         process.communicate()
+        if not segment.exists():
+            return True  # it was done just then
     return False
 
 
@@ -85,7 +87,7 @@ def _judge(segment: Path, code: int, said: str) -> None:
     words = said.strip().splitlines()
     if code == _REFUSED:
         raise JournalError(words[-1] if words else f"{segment}: not sealed")
-    if code or segment.exists():  # where nobody may wait for children, every code is 0
+    if segment.exists():  # whatever the code: where nobody may wait for children, it is always 0
         raise Apart(f"ended with {code}" + (f": {words[-1]}" if words else ""))
 
 

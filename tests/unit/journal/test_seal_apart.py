@@ -37,14 +37,36 @@ def test_it_can_hurry(node: Node, segment: Callable[..., Path]) -> None:
     assert parquet_path(node.directory, 1).exists()
 
 
-def test_who_begins_slowly_begins_anew_when_it_has_to_hurry(node: Node, segment: Callable[..., Path]) -> None:
+def test_who_begins_slowly_begins_anew_when_it_has_to_hurry(
+    node: Node, segment: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
     paces: list[Pace] = ["idle", "hurry"]
     path = segment(node.directory, first_seq=1)
     assert seal_apart(path, lambda: paces.pop(0) if len(paces) > 1 else paces[0])
     assert parquet_path(node.directory, 1).exists()
 
 
-def test_it_can_be_stopped(node: Node, segment: Callable[..., Path]) -> None:
+@pytest.mark.parametrize("then", ["hurry", "stop"])
+def test_one_that_was_done_before_it_could_be_killed_is_done(
+    node: Node, segment: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, then: Pace
+) -> None:
+    path = segment(node.directory, first_seq=1)
+    kill = subprocess.Popen.kill
+
+    def late(process: "subprocess.Popen[str]") -> None:
+        process.wait(60)
+        kill(process)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", late)
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+    paces: list[Pace] = ["idle", then]
+    assert seal_apart(path, lambda: paces.pop(0))
+    assert parquet_path(node.directory, 1).exists()
+
+
+def test_it_can_be_stopped(node: Node, segment: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
     paces: list[Pace] = ["idle", "stop"]
     path = segment(node.directory, first_seq=1)
     assert not seal_apart(path, lambda: paces.pop(0))
