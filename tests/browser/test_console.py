@@ -77,6 +77,31 @@ def test_the_overview_shows_what_passes_and_what_failed(page: Page, site: Site) 
     expect(page.locator(".verdict")).to_contain_text("was an error (application)")
 
 
+def test_what_was_before_somebody_looked_on_is_there(page: Page, tmp_path: Path) -> None:
+    with gateway(tmp_path) as site:
+        traffic(site, 60)
+        opened(page, site)
+        row = page.locator("tr", has_text="stock.price").filter(has_text="endpoint")
+        expect(row.locator("td").nth(2)).to_have_text("60")
+        failed = page.get_by_role("region", name="What failed last").locator("tbody tr")
+        expect(failed).to_have_count(50)
+        failed.first.get_by_text("why?").click()
+        expect(page.locator(".verdict")).to_contain_text("was an error (application)")
+        opened(page, site, "frames/kinds=request")
+        lines = page.locator(".lines tbody tr")
+        expect(lines).to_have_count(100)
+        page.keyboard.press("o")
+        expect(lines).to_have_count(120)
+        expect(page.get_by_text("120 frames", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Older frames")).to_be_hidden()
+        lines.last.click()
+        expect(page.get_by_label("one frame")).to_contain_text("sub-protocol 3, flags 0001")
+        traffic(site, 1)
+        expect(lines).to_have_count(122)
+        page.get_by_label("name of an endpoint").fill("unicorns")
+        expect(page.get_by_text("Nothing that fits passed since")).to_be_visible()
+
+
 def test_tables_show_connections_services_functions_and_workers(page: Page, site: Site) -> None:
     opened(page, site, "functions")
     expect(page.get_by_role("region", name="Functions")).to_contain_text("math.divide")
@@ -93,6 +118,7 @@ def test_frames_come_live_are_filtered_paused_and_explained(page: Page, site: Si
     opened(page, site, "frames")
     page.get_by_label("name of an endpoint").fill("chat")
     lines = page.locator(".lines tbody tr")
+    page.get_by_role("button", name="Clear").click()
     expect(lines).to_have_count(0)
     traffic(site, 2)
     expect(lines).to_have_count(4)
@@ -112,8 +138,10 @@ def test_frames_come_live_are_filtered_paused_and_explained(page: Page, site: Si
     page.wait_for_timeout(400)
     expect(lines).to_have_count(4)
     page.keyboard.press("p")
+    expect(lines.nth(5)).to_be_visible()  # what passed meanwhile is there, too
     page.get_by_label("name of an endpoint").fill("")
     page.get_by_text("problems only").click()
+    page.get_by_role("button", name="Clear").click()
     traffic(site, 1)
     expect(lines).to_have_count(1)
     expect(lines).to_contain_text("application")

@@ -7,6 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "filter, find or search in this view"],
   ["p", "pause frames, and go on"],
   ["c", "clear the list of frames"],
+  ["o", "list older frames"],
   ["j  k  ↓  ↑", "next and previous frame; Enter explains it"],
   ["Ctrl Enter", "call, in the playground"],
   ["Esc", "close what is open beside"],

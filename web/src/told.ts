@@ -104,6 +104,17 @@ export interface Line {
   readonly preview?: string;
 }
 
+/** Frames of the past, the newest first. */
+export interface Past {
+  readonly lines: readonly Line[];
+  /** Everything from this row on was looked at. */
+  readonly before: number;
+  /** When that was; nothing if nothing was looked at. */
+  readonly at: number | null;
+  /** Whether there are rows before that. */
+  readonly more: boolean;
+}
+
 export interface Field {
   readonly name: string;
   readonly value: string;

@@ -7,6 +7,7 @@ wait for their answer, failures that are remembered, rows that are looked at one
 import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
@@ -133,11 +134,11 @@ class Figures:
         for values in zip(*columns.values(), strict=True):
             self._row(dict(zip(_COLUMNS, values, strict=True)))
 
-    def tick(self, second: int, **more: Any) -> dict[str, Any]:
-        """A second is over: what it had."""
+    def tick(self, at: float, **more: Any) -> dict[str, Any]:
+        """A second is over, at this moment: what it had."""
         now = self._now
         point = {
-            "t": second,
+            "t": at,
             **{name: now[name] for name in ("frames", "bytes", "calls", "failed", "refused")},
             **self._spread.told(),
             **more,
@@ -159,6 +160,10 @@ class Figures:
     def minute(self) -> dict[str, float | None]:
         """How long calls of the last minute took: of all of them, not of its seconds."""
         return Spread(spread.counts for spread in self._minute if spread.counts).told()
+
+    def remember(self, failures: Iterable[dict[str, Any]]) -> None:
+        """Calls that failed before those that it knows, the newest first."""
+        self.failures.extend(islice(failures, MOST_FAILURES - len(self.failures)))
 
     def forget(self) -> None:
         """Nobody looked for a while: calls under way then may have ended unseen."""

@@ -8,20 +8,22 @@ import asyncio
 from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
 from framehub.codes import ErrorCode
 from framehub.console import explained, frame_rows
 from framehub.console.frame_rows import Filter
+from framehub.console.past import Older, older
 from framehub.console.timeline import timeline
 from framehub.errors import ConfigError, JournalError
 from framehub.gateway import state
 from framehub.gateway.arguments import refusal
 from framehub.gateway.callables import callables, service_names
-from framehub.gateway.live import Live, Watcher
+from framehub.gateway.live import Live, Watcher, named
 from framehub.journal.reader import read_part, snapshot
+from framehub.journal.writer import JournalWriter
 from framehub.runtime.calls import Call
 from framehub.runtime.endpoints import Endpoints
 
@@ -32,6 +34,7 @@ STORY_SECONDS: Final = 10.0
 STORY_ROWS: Final = 2_000
 STORY_RAW: Final = 512
 LONGEST_NAME: Final = 256
+PAST_ROWS: Final = 100
 
 
 class Console:
@@ -47,6 +50,7 @@ class Console:
         for name, handler in (
             ("watch", self._watch),
             ("frames.watch", self._frames),
+            ("frames.past", self._past),
             ("frame", self._frame),
             ("story", self._story),
             ("callables", self._callables),
@@ -59,7 +63,7 @@ class Console:
         if not self.live.watchers:
             # What figures are made with loads for a while: not while everybody waits for it.
             await asyncio.to_thread(frame_rows.load)
-        return self.live.join(call.peer)
+        return await self.live.join(call.peer)
 
     async def _watch(self, call: Call) -> dict[str, Any]:
         """Begin to be told ``state`` each second; what there is, and the past minutes."""
@@ -76,7 +80,7 @@ class Console:
         }
 
     async def _frames(self, call: Call) -> dict[str, Any]:
-        """Begin to be told ``frames`` that fit; null ends that."""
+        """Begin to be told ``frames`` that fit, from the row ``before`` on; null ends that."""
         watcher = await self._join(call)
         if call.data is None:
             watcher.watch(None)
@@ -85,7 +89,25 @@ class Console:
             watcher.watch(msgspec.convert(call.data, Filter))
         except (msgspec.ValidationError, ConfigError) as exc:
             raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
-        return {"watching": True}
+        return {"watching": True, "before": self.live.upto}
+
+    async def _past(self, call: Call) -> dict[str, Any]:
+        """Frames that fit before some row, or the newest, the newest first; and how far back was looked."""
+        try:
+            asked = msgspec.convert(call.data, _Asked)
+        except (msgspec.ValidationError, ConfigError) as exc:
+            raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+        async with self._reading:
+            found = await asyncio.to_thread(self._older, asked)
+        names = service_names(self._gateway)
+        return {**found._asdict(), "lines": [named(line, names) for line in found.lines]}
+
+    def _older(self, asked: "_Asked") -> Older:
+        node = self._writer().node
+        try:
+            return older(node, asked.wanted, asked.before, most=PAST_ROWS, inside=self._inside)
+        except JournalError as exc:
+            raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
 
     async def _frame(self, call: Call) -> dict[str, Any]:
         """One frame by its number in this node's journal, explained."""
@@ -137,9 +159,20 @@ class Console:
         return callables(self._gateway)
 
     def _journal(self) -> tuple[Path, str]:
+        node = self._writer().node
+        return node.directory, node.name
+
+    def _writer(self) -> JournalWriter:
         writer = self._gateway.writer
         if writer is None:
             raise refusal(
                 ErrorCode.BAD_REQUEST, "this gateway records nothing: start it with a journal (--journal DIR)"
             )
-        return writer.node.directory, writer.node.name
+        return writer
+
+
+class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which frames of the past."""
+
+    wanted: Filter
+    before: Annotated[int, msgspec.Meta(ge=1)] | None = None

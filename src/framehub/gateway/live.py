@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from framehub.console import frame_rows
+from framehub.console import frame_rows, past
 from framehub.console.figures import COLUMNS, Figures
 from framehub.console.frame_rows import Filter
 from framehub.errors import FramehubError
 from framehub.gateway import state
 from framehub.gateway.callables import service_names
+from framehub.journal.writer import JournalWriter
 from framehub.runtime.alarm import Alarm
 from framehub.runtime.peer import Peer
 
@@ -38,8 +39,6 @@ MOST_WAITING: Final = 1_000
 MOST_RECENT: Final = 4_000
 RECENT_BYTES: Final = 16 << 20
 """Frames that were shown and are kept to be explained."""
-QUIET_SECONDS: Final = 10.0
-"""After a gap like this, calls that were under way are forgotten."""
 
 
 class Watcher:
@@ -115,8 +114,11 @@ class Live:
         self._inbox_rows = 0
         self._inbox_bytes = 0
         self._lock = threading.Lock()  # of the inbox: the writer's thread fills it
+        self._seen = 0
+        """The last row that was looked at, or left out."""
+        self._catching_up: asyncio.Task[None] | None = None
+        self._closed = False
         self._appended = 0
-        self._quiet_since = 0.0
         self._pump_alarm = Alarm(self._pump)
         self._second_alarm = Alarm(self._second)
 
@@ -128,22 +130,28 @@ class Live:
 
     def close(self) -> None:
         """Look no more."""
+        self._closed = True
         self._pump_alarm.cancel()
         self._second_alarm.cancel()
         self._listen(on=False)
 
-    def join(self, peer: Peer) -> Watcher:
-        """Somebody looks on."""
+    async def join(self, peer: Peer) -> Watcher:
+        """Somebody looks on: the first one waits until the figures know what was before."""
         watcher = self.watchers.get(peer)
         if watcher is None:
             watcher = self.watchers[peer] = Watcher(peer)
             peer.closed.add_done_callback(lambda _closed: self._left(peer))  # at once, if it is closed by now
-            if len(self.watchers) == 1:
-                if monotonic() - self._quiet_since > QUIET_SECONDS:
-                    self.figures.forget()
+            if len(self.watchers) == 1 and self._catching_up is None:
                 self._listen(on=True)
-                self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+                self._catching_up = asyncio.get_running_loop().create_task(self._catch_up())
+        if self._catching_up is not None:
+            await asyncio.shield(self._catching_up)
         return watcher
+
+    @property
+    def upto(self) -> int:
+        """The row of the journal that a watcher is shown next, if it fits."""
+        return self._seen + 1
 
     def now(self) -> dict[str, Any]:
         """What every watcher is told each second."""
@@ -152,8 +160,8 @@ class Live:
         return {
             **state.everything(gateway),
             "at": time() * 1000,
-            "named": [_named(one, names) for one in figures.told()],
-            "failures": [_named(one, names) for one in figures.failures],
+            "named": [named(one, names) for one in figures.told()],
+            "failures": [named(one, names) for one in figures.failures],
             "minute": figures.minute(),
             "skipped": figures.skipped,
             "watchers": len(self.watchers),
@@ -161,12 +169,33 @@ class Live:
 
     # --- inside ----------------------------------------------------------------------------------------
 
+    async def _catch_up(self) -> None:
+        """Until this is done, what comes waits; what the journal had by then is not counted again."""
+        writer = self._gateway.writer
+        try:
+            if writer is not None:
+                now, known = time(), self.figures
+                found, figures = await asyncio.to_thread(_caught_up, writer, list(known.points), now)
+                for point in [one for one in known.points if one["t"] > now]:
+                    figures.tick(point["t"], **{name: point[name] for name in past.COUNTED}, watched=True)
+                figures.remember([one for one in known.failures if one["at"] < found.since * 1000])
+                figures.skipped = known.skipped
+                self.figures, self._seen = figures, max(self._seen, found.last_seq)
+        except (FramehubError, OSError, pa.ArrowException):
+            self.figures.forget()  # the journal failed, or cannot be read: then without the past
+        finally:
+            self._catching_up = None
+            if self.watchers and not self._closed:
+                self._pump_alarm.set(monotonic())
+            else:
+                self._listen(on=False)
+
     def _left(self, peer: Peer) -> None:
         del self.watchers[peer]
         if not self.watchers:
-            self._listen(on=False)
+            if self._catching_up is None:
+                self._listen(on=False)
             self._pump_alarm.cancel()
-            self._quiet_since = monotonic()
             self.recent.clear()
             self._recent_bytes = 0
 
@@ -188,10 +217,12 @@ class Live:
 
     def _pump(self) -> None:
         with self._lock:
-            taken = list(self._inbox)
+            waiting = list(self._inbox)
             self._inbox.clear()
             self._inbox_rows = self._inbox_bytes = 0
+        taken = [self._new(*one) for one in waiting if one[0] + one[1].num_rows > self.upto]
         if taken:
+            self._seen = taken[-1][0] + taken[-1][1].num_rows - 1
             # All at once: most batches are small, and each costs much beside its rows.
             self.figures.take(_joined([batch.select(COLUMNS) for _, batch in taken]), MOST_FOLLOWED)
             watching = [watcher for watcher in self.watchers.values() if watcher.wanted is not None]
@@ -200,6 +231,11 @@ class Live:
                 self._show(watcher, numbered)
         if self.watchers:
             self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+
+    def _new(self, first_seq: int, batch: pa.RecordBatch) -> tuple[int, pa.RecordBatch]:
+        """The same without rows that were seen in the journal already."""
+        old = max(0, self.upto - first_seq)
+        return first_seq + old, batch.slice(old)
 
     def _show(self, watcher: Watcher, batch: pa.RecordBatch) -> None:
         assert watcher.wanted is not None
@@ -210,7 +246,7 @@ class Live:
         for row in rows:
             self._remember(row)
         names = service_names(self._gateway)
-        lines = [_named(frame_rows.line(row, inside=self._inside), names) for row in rows]
+        lines = [named(frame_rows.line(row, inside=self._inside), names) for row in rows]
         watcher.show(lines, fitting.num_rows - some.num_rows)
 
     def _remember(self, row: dict[str, Any]) -> None:
@@ -230,7 +266,7 @@ class Live:
         rows, self._appended = appended - self._appended, appended
         hub = gateway.hub
         point = self.figures.tick(
-            int(time()),
+            time(),
             rows=rows,
             open=len(listener.peers) if listener else 0,
             hub=len(hub.switch.clients) if hub and hub.is_up else 0,
@@ -242,8 +278,15 @@ class Live:
                 watcher.tell(told)
 
 
-def _named(told: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """With a function's name, where rows have its number."""
+def _caught_up(writer: JournalWriter, points: list[dict[str, Any]], now: float) -> tuple[past.Past, Figures]:
+    """What there is of the past minutes. Who is handed rows from now on misses none."""
+    writer.flush()  # a commit that is under way may not know yet that its rows are wanted
+    found = past.recent(writer.node, now)
+    return found, past.figures_of(found, points, now)
+
+
+def named(told: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """A line or figures with a function's name, where rows have its number."""
     name = names.get(told["name"])
     return told if name is None else {**told, "name": name}
 

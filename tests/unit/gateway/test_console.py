@@ -91,7 +91,8 @@ async def test_the_hubs_clients_are_counted_each_second(gateway: Gateway, page: 
 async def test_frames_are_told_while_they_are_wanted_and_only_those(
     gateway: Gateway, page: Page, looking: Peer
 ) -> None:
-    assert (await looking.request("frames.watch", {"kinds": ["request"]})).data == {"watching": True}
+    watching = (await looking.request("frames.watch", {"kinds": ["request"]})).data
+    assert watching == {"watching": True, "before": 1}
     async with connect(gateway.url) as client:
         await client.request("chat", {"text": "hello"})
         (row,) = await page.until(lambda: page.frames)
@@ -107,9 +108,60 @@ async def test_frames_are_told_while_they_are_wanted_and_only_those(
     assert len(page.frames) == 1
 
 
+async def test_what_was_before_anybody_looked_on_is_known_and_counts_once(
+    gateway: Gateway, page: Page, looking: Peer
+) -> None:
+    assert gateway.writer is not None
+    async with connect(gateway.url) as client:
+        await client.request("stock.price", "apple")
+        with pytest.raises(EndpointError):
+            await client.request("stock.price", "unicorn")
+        welcome = (await looking.request("watch")).data
+        (named,) = welcome["named"]
+        assert (named["name"], named["outcomes"]) == ("stock.price", {"ok": 1, "error": 1})
+        (failure,) = welcome["failures"]
+        assert (failure["outcome"], failure["name"]) == ("error", "stock.price")
+        assert sum(point["calls"] for point in welcome["points"]) <= 2  # the second of the last may go on
+        watching = (await looking.request("frames.watch", {"kinds": ["request"]})).data
+        await client.request("stock.price", "pear")
+        (row,) = await page.until(lambda: page.frames)
+        asked = {"wanted": {"kinds": ["request"]}, "before": watching["before"]}
+        found = (await looking.request("frames.past", asked)).data
+        before = [line["seq"] for line in found["lines"]]
+        assert (len(before), found["more"]) == (2, False)
+        assert row["seq"] > before[0] > before[1] >= found["before"] >= 1
+        everything = (await looking.request("frames.past", {"wanted": {"kinds": ["request"]}})).data
+        assert [line["seq"] for line in everything["lines"]] == [row["seq"], *before]
+        await page.until(lambda: any(one["named"][0]["calls"] == 3 for one in page.states if one["named"]))
+    async with connect(at(gateway, "/mfp")) as another:
+        assert (await another.request("watch")).data["named"][0]["calls"] == 3
+
+
+async def test_what_failed_before_a_restart_is_known(tmp_path: Path) -> None:
+    async with Gateway(settings(tmp_path)) as before, connect(before.url) as client:
+        with pytest.raises(EndpointError):
+            await client.request("stock.price", "unicorn")
+    async with Gateway(settings(tmp_path)) as after, connect(at(after, "/mfp")) as looking:
+        welcome = (await looking.request("watch")).data
+        assert [failure["name"] for failure in welcome["failures"]] == ["stock.price"]
+        assert all(point["calls"] == 0 for point in welcome["points"])
+
+
+async def test_a_journal_that_cannot_be_read_is_no_reason_not_to_look_on(
+    gateway: Gateway, looking: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("framehub.console.past.backwards", fail)
+    assert (await looking.request("watch")).data["named"] == []
+
+
 @pytest.mark.parametrize(
     ("endpoint", "data", "reason"),
     [
+        ("frames.past", {"wanted": {"colour": "red"}}, "unknown field"),
+        ("frames.past", {"wanted": {}, "before": 0}, ">= 1"),
         ("frames.watch", {"protocols": ["http"]}, "protocols: 'http' is none of mfp, hub, rpc"),
         ("frames.watch", {"colour": "red"}, "unknown field"),
         ("frames.watch", 3, "Expected `object`"),

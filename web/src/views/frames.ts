@@ -1,11 +1,11 @@
-/** Frames as they pass: filtered by the gateway, bounded here, explained when asked. */
+/** Frames as they pass, and before: filtered by the gateway, bounded here, explained when asked. */
 
 import { add, fill, h, say } from "../dom.ts";
 import { ALL, DIRECTIONS, type Filter, isEverything, KINDS, PROTOCOLS, read, write } from "../filter.ts";
 import { bytes, clock, count, counted, seconds, short } from "../format.ts";
 import { quoted, shell } from "../hints.ts";
 import type { Session } from "../session.ts";
-import type { Explained, Line } from "../told.ts";
+import type { Explained, Line, Past } from "../told.ts";
 import { badge, command, complaint, heading, pressed, type View } from "../view.ts";
 import { explanation } from "./explain.ts";
 
@@ -20,6 +20,7 @@ export class Frames implements View {
   readonly #empty = h("div", { class: "empty" });
   readonly #panel = h("aside", { class: "card panel", hidden: true, "aria-label": "one frame" });
   readonly #pause: HTMLButtonElement;
+  readonly #older = h("button", { type: "button", class: "older", title: "older frames (o)", hidden: true, onclick: () => void this.#showOlder() }, "Older frames");
   readonly #name: HTMLInputElement;
   readonly #link: HTMLInputElement;
   readonly #user: HTMLInputElement;
@@ -30,10 +31,16 @@ export class Frames implements View {
   #isSeen = false;
   #isPaused = false;
   #asking = 0;
+  /** How many are listed at most: more once somebody wants older ones. */
+  #most = MOST;
   #seen = 0;
   #dropped = 0;
   /** Since when frames that fit are listed. */
   #since = Date.now();
+  /** The row before which older ones are to be had; nothing: there are none, or nobody wants them. */
+  #before: number | undefined;
+  /** Whoever asked for older ones before this changed gets them too late. */
+  #turn = 0;
   #wasShown: HTMLElement | undefined;
 
   constructor(session: Session) {
@@ -67,7 +74,7 @@ export class Frames implements View {
     );
     const table = h("table", { class: "lines" }, h("thead", {}, h("tr", {}, ...head)), this.#body);
     add(this.#scroller, table);
-    const list = h("div", { class: "card list" }, this.#scroller, this.#empty);
+    const list = h("div", { class: "card list" }, this.#scroller, this.#empty, this.#older);
     add(
       this.element,
       heading("Frames", "Every frame as it is recorded, the newest first. Choose one to have it explained.", this.#pause, clear),
@@ -83,9 +90,7 @@ export class Frames implements View {
     this.#isSeen = true;
     this.#filter = read(rest);
     this.#fillForm();
-    this.#since = Date.now();
-    this.#tell();
-    this.again();
+    this.#anew();
   }
 
   hide(): void {
@@ -94,7 +99,7 @@ export class Frames implements View {
   }
 
   again(): void {
-    if (this.#isSeen) void this.#watch(this.#isPaused ? null : this.#filter);
+    if (this.#isSeen && !this.#isPaused) this.#anew();
   }
 
   key(event: KeyboardEvent): boolean {
@@ -104,6 +109,9 @@ export class Frames implements View {
         return true;
       case "c":
         this.#clear();
+        return true;
+      case "o":
+        if (!this.#older.hidden) this.#older.click();
         return true;
       case "/":
         this.#name.focus();
@@ -161,19 +169,54 @@ export class Frames implements View {
     };
     const rest = write(this.#filter);
     history.replaceState(null, "", `#/frames${rest && `/${rest}`}`);
-    this.#clear();
-    this.again();
+    this.#anew();
   }
 
-  async #watch(filter: Filter | null): Promise<void> {
-    if (this.#session.status !== "open") return;
+  #anew(): void {
+    this.#clear();
+    void this.#begin();
+  }
+
+  /** What passes, and what passed. */
+  async #begin(): Promise<void> {
+    const turn = this.#turn;
+    const before = await this.#watch(this.#isPaused ? null : this.#filter);
+    if (turn === this.#turn && this.#session.welcome?.journal.is_on) await this.#showOlder(before);
+  }
+
+  /** Have what fits told from now on, or nothing; the row it begins with. */
+  async #watch(filter: Filter | null): Promise<number | undefined> {
+    if (this.#session.status !== "open") return undefined;
     this.#asking += 1; // what comes before the answer was meant for another filter
     try {
-      await this.#session.ask("frames.watch", filter);
+      return (await this.#session.ask<{ before?: number }>("frames.watch", filter)).before;
     } catch (error) {
       if (this.#isSeen) fill(this.#empty, complaint(error));
+      return undefined;
     } finally {
       this.#asking -= 1;
+    }
+  }
+
+  /** List what passed before a row, or before now, below the rest. */
+  async #showOlder(before = this.#before): Promise<void> {
+    if (this.#session.status !== "open") return;
+    const turn = ++this.#turn;
+    this.#older.disabled = true;
+    try {
+      const past = await this.#session.ask<Past>("frames.past", { wanted: this.#filter, before: before ?? null });
+      if (turn !== this.#turn) return;
+      const more = Math.max(0, this.#body.childElementCount + past.lines.length - MOST);
+      this.#most = MOST + more;
+      this.#body.append(...past.lines.map((row) => this.#line(row)));
+      this.#seen += past.lines.length;
+      this.#before = past.more ? past.before : undefined;
+      this.#since = past.at ?? this.#since;
+    } catch (error) {
+      if (turn === this.#turn) fill(this.#empty, complaint(error));
+    } finally {
+      this.#older.disabled = false;
+      if (turn === this.#turn) this.#tell();
     }
   }
 
@@ -181,13 +224,16 @@ export class Frames implements View {
     this.#isPaused = paused;
     say(this.#pause, paused ? "Go on" : "Pause");
     this.#pause.classList.toggle("active", paused);
-    this.#since = Date.now();
-    this.again();
+    if (paused) void this.#watch(null);
+    else this.#anew();
     this.#tell();
   }
 
   #clear(): void {
     this.#body.replaceChildren();
+    this.#turn += 1;
+    this.#before = undefined;
+    this.#most = MOST;
     this.#seen = this.#dropped = 0;
     this.#since = Date.now();
     this.#tell();
@@ -198,7 +244,11 @@ export class Frames implements View {
     this.#seen += rows.length;
     this.#dropped += dropped;
     this.#body.prepend(...rows.slice(-MOST).reverse().map((row) => this.#line(row)));
-    while (this.#body.childElementCount > MOST) this.#body.lastElementChild?.remove();
+    while (this.#body.childElementCount > this.#most) {
+      const oldest = this.#body.lastElementChild as HTMLElement;
+      this.#before = Number(oldest.dataset["seq"]) + 1;
+      oldest.remove();
+    }
     this.#tell();
   }
 
@@ -209,6 +259,7 @@ export class Frames implements View {
     const line: HTMLTableRowElement = h(
       "tr",
       {
+        "data-seq": String(row.seq),
         tabindex: "-1",
         class: problem ? "problem" : "",
         onclick: open,
@@ -228,9 +279,11 @@ export class Frames implements View {
 
   #tell(): void {
     const lost = this.#dropped ? ` · ${count(this.#dropped)} left out, they came too fast` : "";
-    const rest = this.#seen > MOST ? `, the newest ${MOST} are listed` : "";
+    const listed = this.#body.childElementCount;
+    const rest = this.#seen > listed ? `, the newest ${count(listed)} are listed` : "";
     say(this.#status, `${this.#isPaused ? "Paused · " : ""}${counted(this.#seen, "frame")}${rest}${lost}`);
-    this.#empty.hidden = this.#body.childElementCount > 0;
+    this.#older.hidden = this.#before === undefined;
+    this.#empty.hidden = listed > 0;
     if (this.#empty.hidden) return;
     fill(this.#empty, ...this.#nothing());
   }
@@ -246,7 +299,7 @@ export class Frames implements View {
     const told: HTMLElement[] = [h("p", {}, this.#isPaused ? "Paused: what passes now is not listed." : `${isAll ? "Nothing passed" : "Nothing that fits passed"} since ${seconds(this.#since)}.`)];
     if (isAll && addresses) told.push(muted("Make some: "), command(shell("framehub ping", "mfp", addresses)));
     if (addresses?.journal) {
-      told.push(muted("What passed before is in the journal, its end and all of it: "), command(`framehub journal tail ${quoted(addresses.journal)}`), command(`framehub journal cat ${quoted(addresses.journal)}`));
+      told.push(muted("All that was recorded, in a shell: "), command(`framehub journal cat ${quoted(addresses.journal)}`));
     }
     return told;
   }

@@ -10,6 +10,7 @@ import type { Callable, Failure, Named, Point, State } from "../told.ts";
 import { badge, command, heading, outcomeBadge, storyLink, type View } from "../view.ts";
 
 const SLOTS = 300;
+const NOTHING = "Nothing was called in the last five minutes.";
 
 function tile(label: string): { element: HTMLElement; value: HTMLElement; note: HTMLElement } {
   const value = h("div", { class: "value" }, "–");
@@ -52,7 +53,7 @@ export class Overview implements View {
         { title: "p95", class: "number", cell: (row) => took(row.p95) },
         { title: "p99", class: "number", cell: (row) => took(row.p99) },
       ],
-      h("p", {}, "Nothing was called since this page looks on."),
+      h("p", {}, NOTHING),
     );
     this.#failures = new Table<Failure>(
       "What failed last",
@@ -63,7 +64,7 @@ export class Overview implements View {
         { title: "After", class: "number", cell: (row) => took(row.ms) },
         { title: "", class: "kept", cell: (row) => storyLink(row.exchange, "why?") },
       ],
-      h("p", {}, "No failure since this page looks on."),
+      h("p", {}, "Nothing failed in the last five minutes."),
     );
     const tiles = [this.#frames, this.#calls, this.#latency, this.#errors, this.#open, this.#pending];
     const charts = [this.#traffic, this.#outcomes, this.#times, this.#links];
@@ -131,7 +132,7 @@ export class Overview implements View {
     const first = beginning(callables, welcome.addresses);
     const words = callables.length && welcome.inside ? ["Try something in the ", h("a", { href: "#/playground" }, "playground"), first ? ", or from a shell: " : "."] : [first?.why ?? ""];
     this.#named.whenEmpty(
-      h("p", {}, "Nothing was called since this page looks on."),
+      h("p", {}, NOTHING),
       h("p", { class: "muted" }, ...words),
       first ? command(first.command) : null,
     );

@@ -1,0 +1,135 @@
+"""What passed before somebody looked on, from the journal: rows to make figures of, and older frames."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from framehub.console import frame_rows
+from framehub.console.figures import COLUMNS, SECONDS, Figures
+from framehub.console.frame_rows import Filter
+from framehub.journal.backwards import backwards
+from framehub.journal.reader import read_part
+from framehub.journal.record import ROW_SCHEMA
+from framehub.journal.segments import Node
+
+MOST_ROWS: Final = 100_000
+MOST_BYTES: Final = 64 << 20
+"""What is read for figures; of a busy gateway that is some of the last minutes."""
+LONGEST: Final = 1.0
+"""Seconds that are read for somebody who waits; what was found until then counts."""
+COUNTED: Final = ("rows", "open", "hub")
+"""What is counted each second though nobody looks on."""
+_NS: Final = 1_000_000_000
+
+
+class Past(NamedTuple):
+    """The newest rows, in order."""
+
+    batches: list[pa.RecordBatch]
+    """With the columns that figures look at."""
+    last_seq: int
+    """The number of the last one; 0 without any."""
+    since: float
+    """The clock's seconds from which on nothing is missing."""
+
+
+def recent(node: Node, now: float) -> Past:
+    """The rows of the last minutes, or as many of them as may be read."""
+    until, began = monotonic() + LONGEST, now - SECONDS
+    batches: list[pa.RecordBatch] = []
+    last_seq = rows = size = 0
+    since = began
+    for piece in backwards(node):
+        found = list(read_part(piece, columns=COLUMNS))
+        if not found:
+            continue  # damaged
+        batches[:0] = found
+        last_seq = last_seq or piece.last_seq
+        rows += piece.rows
+        size += piece.end - piece.start
+        first = found[0].column("time_ns")[0].as_py() / _NS
+        if first < began:
+            break
+        if rows >= MOST_ROWS or size >= MOST_BYTES or monotonic() > until:
+            since = first
+            break
+    return Past(batches, last_seq, since)
+
+
+def figures_of(past: Past, points: Sequence[Mapping[str, Any]], now: float) -> Figures:
+    """What a page would have if it had looked on until ``now``.
+
+    ``points`` are what was counted anyway, each at the end of its second. They stay where ``past`` does not
+    reach, and there is none where they have none: the gateway was not up.
+    """
+    figures = Figures()
+    known = [point for point in points if point["t"] > now - SECONDS]
+    up = floor(known[0]["t"] if known else now)
+    seconds = [now - SECONDS, *range(ceil(now - SECONDS), up), *(point["t"] for point in known)]
+    rows = _joined(past.batches)
+    ends = _ends(rows, seconds)
+    for place in range(1, len(seconds)):
+        if seconds[place - 1] >= past.since and ends[place] > ends[place - 1]:
+            some = rows.slice(ends[place - 1], ends[place] - ends[place - 1])
+            figures.take(some, some.num_rows)
+        point = known[place - len(seconds)] if len(seconds) - place <= len(known) else {}
+        figures.tick(seconds[place], **{name: point.get(name, 0) for name in COUNTED}, watched=True)
+        if not point:
+            figures.points.pop()
+        elif seconds[place - 1] < past.since:
+            figures.points[-1] = dict(point)
+    if rows.num_rows > ends[-1]:
+        figures.take(rows.slice(ends[-1]), rows.num_rows - ends[-1])
+    return figures
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if not batches:
+        return pa.RecordBatch.from_pylist([], schema=ROW_SCHEMA)
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _ends(rows: pa.RecordBatch, seconds: Sequence[float]) -> list[int]:
+    """Where the rows after each of these moments begin. The clock may have been set back."""
+    times = np.maximum.accumulate(rows.column("time_ns").to_numpy())
+    return [int(place) for place in np.searchsorted(times, np.array(seconds) * _NS, side="right")]
+
+
+class Older(NamedTuple):
+    """Frames from before, the newest first."""
+
+    lines: list[dict[str, Any]]
+    before: int
+    """Everything from here on was looked at."""
+    at: float | None
+    """When that was, in milliseconds; nothing if nothing was looked at."""
+    more: bool
+    """Whether there are rows before that."""
+
+
+def older(node: Node, wanted: Filter, before: int | None, *, most: int, inside: bool) -> Older:
+    """The newest frames that fit, before a row of the journal."""
+    until = monotonic() + LONGEST
+    lines: list[dict[str, Any]] = []
+    reached, at = before or 1, None
+    for piece in backwards(node, before=before):
+        if monotonic() > until and at is not None:
+            return Older(lines, reached, at, more=True)
+        found: list[dict[str, Any]] = []
+        first: float | None = None
+        for batch in read_part(piece):
+            if first is None:
+                first = batch.column("time_ns")[0].as_py() / 1e6
+            fitting = frame_rows.chosen(batch, wanted)
+            some = fitting.slice(max(0, fitting.num_rows - most))
+            found = [*found, *(frame_rows.line(row, inside=inside) for row in some.to_pylist())][-most:]
+        lines += reversed(found)
+        if len(lines) >= most:
+            last = lines[most - 1]
+            return Older(lines[:most], last["seq"], last["at"], more=True)
+        reached, at = piece.first_seq, at if first is None else first
+    return Older(lines, reached, at, more=False)
