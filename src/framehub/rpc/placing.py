@@ -14,8 +14,8 @@ HELD: Final = 30.0
 """Seconds for which a worker is believed to hold what it said; it remembers answers for longer."""
 MAX_BEGUN: Final = 100_000
 """Queries that may not be run twice and are remembered as begun; the oldest make room."""
-
-
+ASIDE_SECONDS: Final = 0.05
+"""How often it is looked which queries have waited too long, at most."""
 LATE: Final = 1.0
 """When two looks at the clock are further apart than this, the time between was ours, not the peers'."""
 
@@ -73,7 +73,8 @@ class Placing:
         function = self._registry.functions.get(name)
         if function is None or not function.workers:
             return False
-        line, known, rate = function.waiting.count - function.waiting.grouped, 0, 0.0
+        limit = self._set_aside(function, now)
+        line, known, rate = function.waiting.in_time, 0, 0.0
         for worker in function.workers:
             if (beyond := len(worker.jobs) - worker.runs) < 0:
                 return False
@@ -84,7 +85,7 @@ class Placing:
         if not known:
             return False
         wait = line / (rate * len(function.workers) / known)
-        return wait > function.patience.limit(self._settings.max_wait, now)
+        return wait > limit
 
     def may_come(self, function: Function | None, now: float) -> float:
         """Until when a function that nobody offers may still be offered; zero if not."""
@@ -259,6 +260,7 @@ class Placing:
         for function in list(self._registry.functions.values()):
             if function.waiting.grouped:  # what held them back may have ended elsewhere
                 self._feed_any(function, now)
+            self._set_aside(function, now)
         late = [
             job
             for function in self._registry.functions.values()
@@ -319,6 +321,17 @@ class Placing:
     def _wait(self, job: Job, function: Function, *, front: bool = False) -> None:
         (function.waiting.push_front if front else function.waiting.push)(job)
         self.waiting += 1
+
+    def _set_aside(self, function: Function, now: float) -> float:
+        """Where callers are known to give up, let those wait that they hardly wait for any more.
+
+        Return how long a query may wait.
+        """
+        limit = function.patience.limit(self._settings.max_wait, now)
+        if limit < self._settings.max_wait and now >= function.aside_at + ASIDE_SECONDS:
+            function.aside_at = now
+            function.waiting.set_aside(now - limit)
+        return limit
 
     def _take_out(self, job: Job) -> None:
         if self._for_holders.pop(job.wid, None) is None:

@@ -73,7 +73,9 @@ def read_description(data: bytes) -> Description | str:
 class Function:
     """One name: its coders while somebody offers it, its workers, and who waits for one."""
 
-    __slots__ = ("argument", "described", "gone_at", "name", "patience", "result", "waiting", "workers")
+    __slots__ = (
+        "argument", "aside_at", "described", "gone_at", "name", "patience", "result", "waiting", "workers",
+    )  # fmt: skip
 
     def __init__(self, name: bytes, *, gone_at: float) -> None:
         self.name = name
@@ -85,6 +87,8 @@ class Function:
         self.described = Described()
         self.gone_at = gone_at
         """When its last worker went."""
+        self.aside_at = 0.0
+        """When it was looked for queries that have waited too long."""
 
     @property
     def keeps_acknowledged(self) -> bool:

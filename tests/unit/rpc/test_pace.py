@@ -170,6 +170,35 @@ def test_callers_that_give_up_shorten_the_line() -> None:
     assert limit == pytest.approx(10.0 * 0.9**7)
 
 
+def test_who_came_in_time_is_not_kept_by_those_that_nobody_waits_for_any_more() -> None:
+    """[RPC-4.3] A worker that has room for one; callers wait two seconds."""
+    board = Board(max_wait=10.0, ack_timeout=60.0)
+    board.worker(b"w", b"WORKER_DESCRIBE", describing(slots=1, window=1))
+    board.register(b"w", F)
+    for number in range(5):
+        board.ask(b"c", b"old %d" % number)
+    for _ in range(4):
+        board.wait(board.now + 1.0)
+        answer(board)
+    jobs = [board.ask(b"c", b"%d" % number) for number in range(7)]
+    board.wait(board.now + 2.0)
+    patience = board.proxy.registry.functions[b"f"].patience
+    while patience.limit(10.0, board.now) > 1.0:
+        patience.gave_up(2.0, 10.0, board.now)
+    late = board.ask(b"c", b"late")  # seven are before it, which do not count
+    answer(board)
+    (running,) = board.proxy.registry.workers[b"w"].jobs.values()
+    assert running is late, "and they let it go first"
+    answer(board)
+    (running,) = board.proxy.registry.workers[b"w"].jobs.values()
+    assert running is jobs[0]
+    board.ask(b"c", b"later")
+    board.wait(board.now + 1.5)  # the clock looks at it, too, though nobody asks
+    answer(board)
+    (running,) = board.proxy.registry.workers[b"w"].jobs.values()
+    assert running is jobs[1]
+
+
 def test_a_query_that_is_given_up_while_it_runs_says_nothing_of_the_line() -> None:
     board = at_work(max_wait=10.0)
     answer(board)
