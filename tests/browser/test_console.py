@@ -102,6 +102,77 @@ def test_what_was_before_somebody_looked_on_is_there(page: Page, tmp_path: Path)
         expect(page.get_by_text("Nothing that fits passed since")).to_be_visible()
 
 
+SLOW = """
+import time
+import framehub
+from framehub.console import past
+from framehub.gateway import console
+
+app = framehub.Endpoints()
+app.on("chat")(lambda call: call.data)
+older = past.older
+
+
+def slowly(*args, **options):
+    found = older(*args, **options)
+    time.sleep(2.5)
+    return found
+
+
+@app.on("slow")
+def slow(call):
+    console.older = slowly
+
+
+@app.on("broken")
+def broken(call):
+    def fail(*args, **options):
+        raise framehub.JournalError("the disk says no")
+
+    console.older = fail
+"""
+
+
+def test_older_frames_follow_on_the_others_whatever_comes_meanwhile(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    with gateway(tmp_path, "--app", "slow:app") as site:
+        chats(site, 300)
+        ask(site, "slow")
+        opened(page, site, "frames")
+        for _ in range(9):
+            chats(site, 30)
+            page.wait_for_timeout(120)  # at most two hundred are shown in a tenth of a second
+        lines = page.locator(".lines tbody tr")
+        expect(lines.nth(600)).to_be_visible()  # five hundred live ones, and a hundred older ones
+        assert "left out" not in page.locator("main").inner_text()
+        seqs = [int(seq) for seq in lines.evaluate_all("lines => lines.map((line) => line.dataset.seq)")]
+        assert seqs == list(range(seqs[0], seqs[0] - len(seqs), -1))
+        page.keyboard.press("p")
+        page.keyboard.press("o")
+        expect(lines.nth(len(seqs) + 50)).to_be_visible()
+        ask(site, "broken")
+        page.get_by_label("name of an endpoint").fill("chat")
+        expect(page.get_by_role("alert")).to_contain_text("the disk says no")
+
+
+def chats(site: Site, times: int) -> None:
+    async def calls() -> None:
+        async with framehub.connect(site.mfp) as peer:
+            await asyncio.gather(*(peer.request("chat", number) for number in range(times)))
+
+    with ThreadPoolExecutor(1) as other:
+        other.submit(asyncio.run, calls()).result(30)
+
+
+def ask(site: Site, name: str) -> None:
+    async def call() -> None:
+        async with framehub.connect(site.mfp) as peer:
+            await peer.request(name)
+
+    with ThreadPoolExecutor(1) as other:
+        other.submit(asyncio.run, call()).result(30)
+
+
 def test_tables_show_connections_services_functions_and_workers(page: Page, site: Site) -> None:
     opened(page, site, "functions")
     expect(page.get_by_role("region", name="Functions")).to_contain_text("math.divide")

@@ -1,9 +1,10 @@
 """Rows of the journal for a page: which of them are wanted, and each as a line. Pure."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import pyarrow as pa
+from msgspec import Meta
 
 from framehub.codes import HubCommand, HubError, Service
 from framehub.console import outcomes
@@ -26,13 +27,13 @@ class Filter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     protocols: list[str] = []
     directions: list[str] = []
     kinds: list[str] = []
-    name: str = ""
+    name: Annotated[str, Meta(max_length=256)] = ""
     """Part of an endpoint's, function's or service's name."""
-    link: str = ""
+    link: Annotated[str, Meta(max_length=64)] = ""
     """Hex digits that a link's name begins with."""
-    exchange: str = ""
+    exchange: Annotated[str, Meta(max_length=64)] = ""
     """Hex digits that an exchange's begins with."""
-    user: int | None = None
+    user: Annotated[int, Meta(ge=0, lt=1 << 16)] | None = None
     problems: bool = False
     """Only what was refused, or tells of an error."""
 
@@ -94,12 +95,6 @@ def _problems(batch: pa.RecordBatch) -> pa.Array:
     gave_up = pc.is_in(batch.column("code"), value_set=pa.array([Service.TIMEOUT, Service.ABORT], pa.int16()))
     gave_up = pc.and_(pc.equal(batch.column("kind"), "service"), pc.fill_null(gave_up, False))
     return pc.or_(pc.or_(told, gave_up), pc.is_in(batch.column("kind"), value_set=pa.array(_FAULTS)))
-
-
-def as_rows(batch: pa.RecordBatch, first_seq: int, node: str) -> list[dict[str, Any]]:
-    """Rows as written, as a reader would give them: with ``node`` and ``seq``."""
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return [{"node": node, "seq": first_seq + place, **row} for place, row in enumerate(rows)]
 
 
 def line(row: dict[str, Any], *, inside: bool = True) -> dict[str, Any]:

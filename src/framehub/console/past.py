@@ -1,6 +1,7 @@
 """What passed before somebody looked on, from the journal: rows to make figures of, and older frames."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -11,10 +12,11 @@ import pyarrow as pa
 from framehub.console import frame_rows
 from framehub.console.figures import COLUMNS, SECONDS, Figures
 from framehub.console.frame_rows import Filter
+from framehub.errors import JournalError
 from framehub.journal.backwards import backwards
 from framehub.journal.reader import read_part
 from framehub.journal.record import ROW_SCHEMA
-from framehub.journal.segments import Node
+from framehub.journal.segments import Node, segments
 
 MOST_ROWS: Final = 100_000
 MOST_BYTES: Final = 64 << 20
@@ -38,26 +40,39 @@ class Past(NamedTuple):
 
 
 def recent(node: Node, now: float) -> Past:
-    """The rows of the last minutes, or as many of them as may be read."""
+    """The rows of the last minutes, or as many of them as may be read.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
     until, began = monotonic() + LONGEST, now - SECONDS
     batches: list[pa.RecordBatch] = []
     last_seq = rows = size = 0
-    since = began
-    for piece in backwards(node):
-        found = list(read_part(piece, columns=COLUMNS))
-        if not found:
-            continue  # damaged
-        batches[:0] = found
-        last_seq = last_seq or piece.last_seq
-        rows += piece.rows
-        size += piece.end - piece.start
-        first = found[0].column("time_ns")[0].as_py() / _NS
-        if first < began:
-            break
-        if rows >= MOST_ROWS or size >= MOST_BYTES or monotonic() > until:
-            since = first
-            break
+    since, first = began, now
+    try:
+        for piece in backwards(node):
+            found = list(read_part(piece, columns=COLUMNS))
+            last_seq = last_seq or piece.last_seq
+            rows += piece.rows
+            size += piece.end - piece.start
+            if found:  # else it is damaged
+                batches[:0] = found
+                first = found[0].column("time_ns")[0].as_py() / _NS
+                if first < began:
+                    break
+            if rows >= MOST_ROWS or size >= MOST_BYTES or monotonic() > until:
+                since = first
+                break
+    except JournalError as exc:
+        _end_if_gone(exc)
+        since = first
     return Past(batches, last_seq, since)
+
+
+def _end_if_gone(exc: JournalError) -> None:
+    """Retention removes segments from the oldest on: what comes next is gone as well."""
+    if not isinstance(exc.__cause__, FileNotFoundError):
+        raise exc
 
 
 def figures_of(past: Past, points: Sequence[Mapping[str, Any]], now: float) -> Figures:
@@ -67,7 +82,7 @@ def figures_of(past: Past, points: Sequence[Mapping[str, Any]], now: float) -> F
     reach, and there is none where they have none: the gateway was not up.
     """
     figures = Figures()
-    known = [point for point in points if point["t"] > now - SECONDS]
+    known = [point for point in points if now - SECONDS < point["t"] <= now]  # the clock may have been set
     up = floor(known[0]["t"] if known else now)
     seconds = [now - SECONDS, *range(ceil(now - SECONDS), up), *(point["t"] for point in known)]
     rows = _joined(past.batches)
@@ -94,9 +109,10 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _ends(rows: pa.RecordBatch, seconds: Sequence[float]) -> list[int]:
-    """Where the rows after each of these moments begin. The clock may have been set back."""
+    """Where the rows after each of these moments begin; none lies before that of the moment before."""
     times = np.maximum.accumulate(rows.column("time_ns").to_numpy())
-    return [int(place) for place in np.searchsorted(times, np.array(seconds) * _NS, side="right")]
+    moments = np.maximum.accumulate(np.array(seconds) * _NS)
+    return [int(place) for place in np.searchsorted(times, moments, side="right")]
 
 
 class Older(NamedTuple):
@@ -112,24 +128,46 @@ class Older(NamedTuple):
 
 
 def older(node: Node, wanted: Filter, before: int | None, *, most: int, inside: bool) -> Older:
-    """The newest frames that fit, before a row of the journal."""
+    """The newest frames that fit, before a row of the journal.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
     until = monotonic() + LONGEST
     lines: list[dict[str, Any]] = []
     reached, at = before or 1, None
-    for piece in backwards(node, before=before):
-        if monotonic() > until and at is not None:
-            return Older(lines, reached, at, more=True)
-        found: list[dict[str, Any]] = []
-        first: float | None = None
-        for batch in read_part(piece):
-            if first is None:
-                first = batch.column("time_ns")[0].as_py() / 1e6
-            fitting = frame_rows.chosen(batch, wanted)
-            some = fitting.slice(max(0, fitting.num_rows - most))
-            found = [*found, *(frame_rows.line(row, inside=inside) for row in some.to_pylist())][-most:]
-        lines += reversed(found)
-        if len(lines) >= most:
-            last = lines[most - 1]
-            return Older(lines[:most], last["seq"], last["at"], more=True)
-        reached, at = piece.first_seq, at if first is None else first
+    try:
+        for looked, piece in enumerate(backwards(node, before=before)):
+            if looked and monotonic() > until:
+                return Older(lines, reached, at, more=True)
+            newest, began = _newest(read_part(piece), wanted, most - len(lines), inside=inside)
+            lines += newest
+            if len(lines) == most:
+                last = lines[-1]
+                return Older(lines, last["seq"], last["at"], more=last["seq"] > _first(node))
+            reached, at = piece.first_seq, began or at
+    except JournalError as exc:
+        _end_if_gone(exc)
     return Older(lines, reached, at, more=False)
+
+
+def _newest(
+    batches: Iterable[pa.RecordBatch], wanted: Filter, most: int, *, inside: bool
+) -> tuple[list[dict[str, Any]], float | None]:
+    """The last lines that fit, the newest first; and when the first row of all was, in milliseconds."""
+    kept: deque[pa.RecordBatch] = deque()
+    rows, began = 0, None
+    for batch in batches:
+        began = began or batch.column("time_ns")[0].as_py() / 1e6
+        fitting = frame_rows.chosen(batch, wanted)
+        kept.append(fitting.slice(max(0, fitting.num_rows - most)))
+        rows += kept[-1].num_rows
+        while rows - kept[0].num_rows >= most:
+            rows -= kept.popleft().num_rows
+    found = [row for batch in kept for row in batch.to_pylist()][-most:]
+    return [frame_rows.line(row, inside=inside) for row in reversed(found)], began
+
+
+def _first(node: Node) -> int:
+    """The first row that there is."""
+    return segments(node.directory)[0].first_seq

@@ -5,10 +5,11 @@ another way, ``/call``: there it is a client as any other, and recorded as such.
 """
 
 import asyncio
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from time import time_ns
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -34,6 +35,8 @@ STORY_SECONDS: Final = 10.0
 STORY_ROWS: Final = 2_000
 STORY_RAW: Final = 512
 LONGEST_NAME: Final = 256
+_A = TypeVar("_A")
+_T = TypeVar("_T")
 PAST_ROWS: Final = 100
 
 
@@ -97,17 +100,12 @@ class Console:
             asked = msgspec.convert(call.data, _Asked)
         except (msgspec.ValidationError, ConfigError) as exc:
             raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
-        async with self._reading:
-            found = await asyncio.to_thread(self._older, asked)
+        found = await self._read_journal(self._older, asked)
         names = service_names(self._gateway)
         return {**found._asdict(), "lines": [named(line, names) for line in found.lines]}
 
     def _older(self, asked: "_Asked") -> Older:
-        node = self._writer().node
-        try:
-            return older(node, asked.wanted, asked.before, most=PAST_ROWS, inside=self._inside)
-        except JournalError as exc:
-            raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+        return older(self._writer().node, asked.wanted, asked.before, most=PAST_ROWS, inside=self._inside)
 
     async def _frame(self, call: Call) -> dict[str, Any]:
         """One frame by its number in this node's journal, explained."""
@@ -116,8 +114,7 @@ class Console:
             raise refusal(ErrorCode.BAD_REQUEST, "a frame is asked for by its number in the journal")
         row = self.live.recent.get(seq)
         if row is None:
-            async with self._reading:
-                row = await asyncio.to_thread(self._read, seq)
+            row = await self._read_journal(self._read, seq)
         if row is None:
             raise refusal(ErrorCode.BAD_REQUEST, f"row {seq} is not in the journal (any more)")
         return explained.explained(row, inside=self._inside)
@@ -136,11 +133,26 @@ class Console:
         name = call.data
         if not isinstance(name, str) or not 4 <= len(name.strip()) <= LONGEST_NAME:
             raise refusal(ErrorCode.BAD_REQUEST, "a conversation is named by 32 hex digits, or by LINK:ID")
-        async with self._reading:
-            try:
-                return await asyncio.to_thread(self._tell, name)
-            except JournalError as exc:
-                raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+        return await self._read_journal(self._tell, name)
+
+    async def _read_journal(self, work: Callable[[_A], _T], asked: _A) -> _T:
+        """In a thread, one at a time, also where who asked has given up.
+
+        Raises:
+            EndpointError: the journal cannot be read, or has not what was asked for.
+        """
+        await self._reading.acquire()
+        reading = asyncio.get_running_loop().run_in_executor(None, work, asked)
+        reading.add_done_callback(self._has_read)
+        try:
+            return await asyncio.shield(reading)
+        except JournalError as exc:
+            raise refusal(ErrorCode.BAD_REQUEST, str(exc)) from exc
+
+    def _has_read(self, reading: "asyncio.Future[Any]") -> None:
+        self._reading.release()
+        if not reading.cancelled():
+            reading.exception()  # somebody was told, or nobody wants to know any more
 
     def _tell(self, name: str) -> dict[str, Any]:
         from framehub.report.story import tell_newest  # on this thread: it loads for a while

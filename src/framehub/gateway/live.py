@@ -6,15 +6,17 @@ out and counted.
 """
 
 import asyncio
+import logging
 import threading
 from collections import OrderedDict, deque
+from math import inf
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from framehub.console import frame_rows, past
-from framehub.console.figures import COLUMNS, Figures
+from framehub.console.figures import COLUMNS, SECONDS, Figures
 from framehub.console.frame_rows import Filter
 from framehub.errors import FramehubError
 from framehub.gateway import state
@@ -25,6 +27,8 @@ from framehub.runtime.peer import Peer
 
 if TYPE_CHECKING:
     from framehub.gateway.gateway import Gateway
+
+log = logging.getLogger("framehub.gateway")
 
 PUMP_SECONDS: Final = 0.1
 MOST_ROWS: Final = 20_000
@@ -39,6 +43,10 @@ MOST_WAITING: Final = 1_000
 MOST_RECENT: Final = 4_000
 RECENT_BYTES: Final = 16 << 20
 """Frames that were shown and are kept to be explained."""
+QUIET_SECONDS: Final = 10.0
+"""After a longer gap, what figures there were is no better than what can be read of the journal."""
+MOST_TURNS: Final = 5
+"""In which what came while the journal was read is followed."""
 
 
 class Watcher:
@@ -118,6 +126,8 @@ class Live:
         """The last row that was looked at, or left out."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closed = False
+        self._left_at = -inf
+        self._ticks = 0
         self._appended = 0
         self._pump_alarm = Alarm(self._pump)
         self._second_alarm = Alarm(self._second)
@@ -172,23 +182,37 @@ class Live:
     async def _catch_up(self) -> None:
         """Until this is done, what comes waits; what the journal had by then is not counted again."""
         writer = self._gateway.writer
-        try:
-            if writer is not None:
-                now, known = time(), self.figures
-                found, figures = await asyncio.to_thread(_caught_up, writer, list(known.points), now)
-                for point in [one for one in known.points if one["t"] > now]:
-                    figures.tick(point["t"], **{name: point[name] for name in past.COUNTED}, watched=True)
-                figures.remember([one for one in known.failures if one["at"] < found.since * 1000])
-                figures.skipped = known.skipped
-                self.figures, self._seen = figures, max(self._seen, found.last_seq)
-        except (FramehubError, OSError, pa.ArrowException):
-            self.figures.forget()  # the journal failed, or cannot be read: then without the past
-        finally:
-            self._catching_up = None
-            if self.watchers and not self._closed:
-                self._pump_alarm.set(monotonic())
-            else:
-                self._listen(on=False)
+        if writer is not None:
+            durable = writer.durable
+            try:
+                await self._look_back(writer)
+            except (FramehubError, OSError, pa.ArrowException) as exc:
+                log.warning("the console does without what was before: %s", exc)
+            except Exception:
+                log.exception("the console does without what was before")
+            self._seen = max(self._seen, durable)
+        self._catching_up = None
+        if self.watchers and not self._closed:
+            self._pump_alarm.set(monotonic())
+        else:
+            self._listen(on=False)
+
+    async def _look_back(self, writer: JournalWriter) -> None:
+        now, known, ticks = time(), self.figures, self._ticks
+        found, figures = await asyncio.to_thread(_looked_back, writer, list(known.points), now)
+        self._seen = max(self._seen, found.last_seq)
+        if found.since > now - SECONDS and monotonic() - self._left_at < QUIET_SECONDS:
+            return  # somebody looked on until a moment ago: that is more than there is time to read
+        for _ in range(MOST_TURNS):
+            if not (waiting := self._waiting()):
+                break
+            rows = _joined([batch.select(COLUMNS) for _, batch in waiting])
+            await asyncio.to_thread(figures.take, rows, MOST_ROWS)
+        for point in list(known.points)[len(known.points) - (self._ticks - ticks) :]:  # told meanwhile
+            figures.tick(point["t"], **{name: point[name] for name in past.COUNTED}, watched=True)
+        figures.remember([one for one in known.failures if one["at"] < found.since * 1000])
+        figures.skipped += known.skipped
+        self.figures = figures
 
     def _left(self, peer: Peer) -> None:
         del self.watchers[peer]
@@ -196,6 +220,7 @@ class Live:
             if self._catching_up is None:
                 self._listen(on=False)
             self._pump_alarm.cancel()
+            self._left_at = monotonic()
             self.recent.clear()
             self._recent_bytes = 0
 
@@ -203,6 +228,8 @@ class Live:
         writer = self._gateway.writer
         if writer is not None:
             writer.on_rows = self._rows_written if on else None
+        if not on:
+            self._waiting()
 
     def _rows_written(self, first_seq: int, batch: pa.RecordBatch) -> None:
         """On the writer's thread: leave them, or leave them out."""
@@ -216,6 +243,19 @@ class Live:
             self._inbox.append((first_seq, batch))
 
     def _pump(self) -> None:
+        if self.watchers:
+            self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+        taken = self._waiting()
+        if taken:
+            # All at once: most batches are small, and each costs much beside its rows.
+            self.figures.take(_joined([batch.select(COLUMNS) for _, batch in taken]), MOST_FOLLOWED)
+            watching = [watcher for watcher in self.watchers.values() if watcher.wanted is not None]
+            numbered = _joined([_numbered(*one) for one in taken]) if watching else None
+            for watcher in watching:
+                self._show(watcher, numbered)
+
+    def _waiting(self) -> list[tuple[int, pa.RecordBatch]]:
+        """What was handed over and was not seen in the journal already; from now on it is seen."""
         with self._lock:
             waiting = list(self._inbox)
             self._inbox.clear()
@@ -223,14 +263,7 @@ class Live:
         taken = [self._new(*one) for one in waiting if one[0] + one[1].num_rows > self.upto]
         if taken:
             self._seen = taken[-1][0] + taken[-1][1].num_rows - 1
-            # All at once: most batches are small, and each costs much beside its rows.
-            self.figures.take(_joined([batch.select(COLUMNS) for _, batch in taken]), MOST_FOLLOWED)
-            watching = [watcher for watcher in self.watchers.values() if watcher.wanted is not None]
-            numbered = _joined([_numbered(*one) for one in taken]) if watching else None
-            for watcher in watching:
-                self._show(watcher, numbered)
-        if self.watchers:
-            self._pump_alarm.set(monotonic() + PUMP_SECONDS)
+        return taken
 
     def _new(self, first_seq: int, batch: pa.RecordBatch) -> tuple[int, pa.RecordBatch]:
         """The same without rows that were seen in the journal already."""
@@ -265,6 +298,7 @@ class Live:
         appended = writer.appended if writer else 0
         rows, self._appended = appended - self._appended, appended
         hub = gateway.hub
+        self._ticks += 1
         point = self.figures.tick(
             time(),
             rows=rows,
@@ -278,9 +312,11 @@ class Live:
                 watcher.tell(told)
 
 
-def _caught_up(writer: JournalWriter, points: list[dict[str, Any]], now: float) -> tuple[past.Past, Figures]:
+def _looked_back(
+    writer: JournalWriter, points: list[dict[str, Any]], now: float
+) -> tuple[past.Past, Figures]:
     """What there is of the past minutes. Who is handed rows from now on misses none."""
-    writer.flush()  # a commit that is under way may not know yet that its rows are wanted
+    writer.flush(past.LONGEST)  # a commit that is under way may not know yet that its rows are wanted
     found = past.recent(writer.node, now)
     return found, past.figures_of(found, points, now)
 

@@ -65,7 +65,7 @@ def snapshot(path: Path | str, *, after: After = None, upto: Mapping[str, int] |
                 continue  # seen to its end
             if high is not None and segment.first_seq > high:
                 break
-            if (part := _part(node, segment, following, low, high)) is not None:
+            if (part := part_of(node, segment, following, low, high)) is not None:
                 found.append(part)
     return found
 
@@ -85,7 +85,14 @@ def positions(parts: Sequence[Part], after: After = None) -> dict[str, int]:
     return seen
 
 
-def _part(node: Node, segment: Segment, following: int | None, low: int, high: int | None) -> Part | None:
+def part_of(
+    node: Node, segment: Segment, following: int | None, low: int = 0, high: int | None = None
+) -> Part | None:
+    """What exists of one segment beyond ``low`` and up to ``high``; ``following`` begins the next segment.
+
+    Raises:
+        JournalError: it cannot be opened.
+    """
     if segment.kind == "blocks":
         try:
             there = extent(segment.path, salt=node.salt, after_seq=low)
@@ -103,7 +110,10 @@ def _part(node: Node, segment: Segment, following: int | None, low: int, high: i
         # It cannot be read, and whoever reads it is told. What it held is known from the next one; without
         # a next one it held one row at least.
         last = segment.first_seq if following is None else following - 1
-    there = Extent(0, segment.path.stat().st_size, segment.first_seq, last)
+    try:
+        there = Extent(0, segment.path.stat().st_size, segment.first_seq, last)
+    except OSError as exc:
+        raise JournalError(f"{segment.path}: {exc.strerror}") from exc
     return _between(node, segment, there, low, high)
 
 

@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeAlias
 
 from framehub.errors import JournalError
 from framehub.journal.seal import seal
-from framehub.journal.segments import load_node
+from framehub.journal.segments import load_node, parquet_path
 
 Pace: TypeAlias = Literal["idle", "hurry", "stop"]
 """Only while nobody else wants the core; at a low priority; not at all any more."""
@@ -59,8 +59,8 @@ def seal_apart(segment: Path, pace: Callable[[], Pace]) -> bool:
             return True
         process.kill()
         process.communicate()
-        if not segment.exists():
-            return True  # it was done just then
+        if _is_sealed(segment):
+            return True  # just then
     return False
 
 
@@ -87,8 +87,12 @@ def _judge(segment: Path, code: int, said: str) -> None:
     words = said.strip().splitlines()
     if code == _REFUSED:
         raise JournalError(words[-1] if words else f"{segment}: not sealed")
-    if segment.exists():  # whatever the code: where nobody may wait for children, it is always 0
+    if not _is_sealed(segment):  # whatever the code: where nobody may wait for children, it is always 0
         raise Apart(f"ended with {code}" + (f": {words[-1]}" if words else ""))
+
+
+def _is_sealed(segment: Path) -> bool:
+    return not segment.exists() and parquet_path(segment.parent, int(segment.stem)).exists()
 
 
 def main() -> int:

@@ -1,15 +1,21 @@
 """What was before somebody looked on: figures and frames out of the journal."""
 
+import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from framehub.console import past
 from framehub.console.figures import SECONDS, Figures
 from framehub.console.frame_rows import Filter
 from framehub.console.past import Older, Past, figures_of, older, recent
+from framehub.errors import JournalError
+from framehub.journal import parts
+from framehub.journal.parts import Part
 from framehub.journal.record import Row
+from framehub.journal.seal import seal
 from framehub.journal.segments import Node
 from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
@@ -150,3 +156,71 @@ def test_older_frames_come_newest_first_and_go_on_where_they_ended(tmp_path: Pat
     assert all("preview" not in line for line in asked.lines)
     none = older(node, Filter(name="nobody"), None, most=2, inside=True)
     assert (none.lines, none.before, none.at, none.more) == ([], 1, (BEGAN + 1) * 1000, False)
+
+
+def test_a_clock_that_was_set_back_has_nothing_counted_twice(tmp_path: Path) -> None:
+    node = written(tmp_path, calls(50, 51, 52), calls(3, 4, 5, 6))
+    now = BEGAN + 8
+    known = [
+        *(point(BEGAN + second) for second in (50, 51, 52, 53)),
+        *(point(BEGAN + second) for second in range(1, 9)),
+    ]
+    figures = figures_of(recent(node, now), known, now)
+    figures.tick(now + 1)
+    assert figures.told()[0]["calls"] == 7
+    assert sum(one["calls"] for one in figures.points) == 7
+    assert len(figures.points) == 9
+
+
+def test_segments_that_retention_takes_meanwhile_end_it_with_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = written(tmp_path, calls(1))
+    seal(next(old.directory.glob("*.fhj")), node="here")
+    node = written(tmp_path, calls(2), calls(3))
+    monkeypatch.setattr("framehub.journal.backwards.PIECE_ROWS", 2)
+    reads = []
+
+    def read_part(piece: Part, **options: Any) -> Any:
+        reads.append(piece)
+        for file in node.directory.glob("*.parquet"):
+            file.unlink()
+        return parts.read_part(piece, **options)
+
+    monkeypatch.setattr(past, "read_part", read_part)
+    found = recent(node, BEGAN + 5)
+    assert (sum(one.num_rows for one in found.batches), found.since) == (4, BEGAN + 2)
+    assert [line["seq"] for line in older(node, Filter(), None, most=9, inside=True).lines] == [6, 5, 4, 3]
+    assert len(reads) == 4
+    for file in node.directory.glob("*.fhj"):
+        file.chmod(0)
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(JournalError, match="Permission denied"):
+        recent(node, BEGAN + 5)
+    with pytest.raises(JournalError, match="Permission denied"):
+        older(node, Filter(), None, most=9, inside=True)
+
+
+def refused(*_: object, **__: object) -> int:
+    raise PermissionError(13, "Permission denied")
+
+
+def test_of_a_sealed_segment_only_what_is_read_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("framehub.journal.seal.GROUP_ROWS", 2)
+    node = written(tmp_path, calls(1), calls(2), calls(3))
+    file = seal(next(node.directory.glob("*.fhj")), node="here")
+    groups = pq.read_metadata(file)
+    assert groups.num_row_groups == 3
+    sizes = [groups.row_group(number).total_byte_size for number in range(3)]
+    monkeypatch.setattr(past, "MOST_BYTES", sum(sizes[1:]) + 1)
+    assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 6
+    monkeypatch.setattr(past, "MOST_BYTES", sum(sizes[1:]))
+    assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 4
+
+
+def test_there_are_no_more_where_the_journal_begins(tmp_path: Path) -> None:
+    node = written(tmp_path, calls(1))
+    assert not older(node, Filter(), None, most=2, inside=True).more
+    assert older(node, Filter(), None, most=1, inside=True).more

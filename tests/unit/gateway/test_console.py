@@ -1,6 +1,7 @@
 """What the admin port's page asks for, over its own connection."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from framehub.console.past import Older
 from framehub.errors import ConnectFailed, EndpointError, RequestTimeout
 from framehub.gateway import state
 from framehub.gateway.gateway import Gateway
@@ -121,7 +123,6 @@ async def test_what_was_before_anybody_looked_on_is_known_and_counts_once(
         assert (named["name"], named["outcomes"]) == ("stock.price", {"ok": 1, "error": 1})
         (failure,) = welcome["failures"]
         assert (failure["outcome"], failure["name"]) == ("error", "stock.price")
-        assert sum(point["calls"] for point in welcome["points"]) <= 2  # the second of the last may go on
         watching = (await looking.request("frames.watch", {"kinds": ["request"]})).data
         await client.request("stock.price", "pear")
         (row,) = await page.until(lambda: page.frames)
@@ -144,17 +145,28 @@ async def test_what_failed_before_a_restart_is_known(tmp_path: Path) -> None:
     async with Gateway(settings(tmp_path)) as after, connect(at(after, "/mfp")) as looking:
         welcome = (await looking.request("watch")).data
         assert [failure["name"] for failure in welcome["failures"]] == ["stock.price"]
-        assert all(point["calls"] == 0 for point in welcome["points"])
 
 
-async def test_a_journal_that_cannot_be_read_is_no_reason_not_to_look_on(
+async def test_one_reads_the_journal_at_a_time_also_for_those_who_give_up(
     gateway: Gateway, looking: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(5, "Input/output error")
+    running, most = 0, 0
 
-    monkeypatch.setattr("framehub.console.past.backwards", fail)
-    assert (await looking.request("watch")).data["named"] == []
+    def slow(*_: object, **__: object) -> Older:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.1)
+        running -= 1
+        return Older([], 1, None, more=False)
+
+    monkeypatch.setattr("framehub.gateway.console.older", slow)
+    asked = [looking.request("frames.past", {"wanted": {}}, timeout=0.02) for _ in range(4)]
+    assert all(
+        isinstance(one, RequestTimeout) for one in await asyncio.gather(*asked, return_exceptions=True)
+    )
+    assert (await looking.request("frames.past", {"wanted": {}})).data["lines"] == []
+    assert most == 1
 
 
 @pytest.mark.parametrize(
@@ -164,6 +176,10 @@ async def test_a_journal_that_cannot_be_read_is_no_reason_not_to_look_on(
         ("frames.past", {"wanted": {}, "before": 0}, ">= 1"),
         ("frames.watch", {"protocols": ["http"]}, "protocols: 'http' is none of mfp, hub, rpc"),
         ("frames.watch", {"colour": "red"}, "unknown field"),
+        ("frames.watch", {"user": 2**63}, "<= 65535"),
+        ("frames.watch", {"user": -1}, ">= 0"),
+        ("frames.watch", {"name": "x" * 257}, "length <= 256"),
+        ("frames.past", {"wanted": {"link": "0" * 66}}, "length <= 64"),
         ("frames.watch", 3, "Expected `object`"),
         ("frame", "seven", "by its number in the journal"),
         ("frame", 10**9, "is not in the journal"),

@@ -1,15 +1,19 @@
 """Those who look on: slow ones lose frames and hold nobody up."""
 
 import asyncio
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from framehub.console import past
 from framehub.console.frame_rows import Filter
-from framehub.errors import ConnectionClosed
+from framehub.errors import ConnectionClosed, RequestTimeout
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.live import MOST_ROWS, MOST_SHOWN, MOST_WAITING, Live, Watcher
+from framehub.journal.append import SegmentAppender
 from framehub.journal.columns import to_batch
 from framehub.runtime.connect import connect
 from tests.unit.console.rows import Script
@@ -81,6 +85,104 @@ async def test_nothing_is_handed_over_unless_somebody_looks_on(tmp_path: Path) -
         async with asyncio.timeout(10):
             while gateway.writer.on_rows is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
+
+
+async def test_a_disk_that_hangs_keeps_nobody_from_looking_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("framehub.console.past.LONGEST", 0.05)
+    go_on = threading.Event()
+    sync = SegmentAppender.sync
+
+    def hang(appender: SegmentAppender) -> None:
+        go_on.wait(20)
+        sync(appender)
+
+    async with Gateway(settings(tmp_path)) as gateway, connect(at(gateway)) as looking:
+        monkeypatch.setattr(SegmentAppender, "sync", hang)
+        async with connect(gateway.url) as client:
+            await client.request("chat", {"text": "hello"})
+            assert (await looking.request("watch", timeout=10)).data["named"] == []
+            go_on.set()
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), ValueError("a fault of ours")])
+async def test_without_the_past_there_is_the_present(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("framehub.console.past.recent", fail)
+    async with Gateway(settings(tmp_path)) as gateway, connect(gateway.url) as client:
+        await client.request("chat", {"text": "unseen"})
+        assert gateway.writer is not None
+        await asyncio.to_thread(gateway.writer.flush)
+        async with connect(at(gateway)) as looking:
+            assert (await looking.request("watch")).data["named"] == []
+            assert (await looking.request("frames.watch", {})).data["before"] > 1
+            await client.request("chat", {"text": "seen"})
+            async with asyncio.timeout(10):
+                while not (named := (await looking.request("watch")).data["named"]):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+    assert named[0]["calls"] == 1
+    assert "the console does without what was before" in caplog.text
+    assert ("Traceback" in caplog.text) is isinstance(error, ValueError)
+
+
+async def test_who_leaves_while_it_is_looked_back_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr("framehub.console.past.recent", slowly(past.recent, go_on))
+    async with Gateway(settings(tmp_path)) as gateway:
+        assert gateway.writer is not None
+        async with connect(at(gateway)) as looking:
+            with pytest.raises(RequestTimeout):
+                await looking.request("watch", timeout=0.1)
+        async with connect(at(gateway)) as another, connect(gateway.url) as client:
+            asking = asyncio.create_task(another.request("watch"))
+            await asyncio.sleep(0.1)
+            for _ in range(3):
+                await client.request("chat", {"text": "meanwhile"})
+            await asyncio.to_thread(gateway.writer.flush)
+            go_on.set()
+            assert (await asking).data["named"][0]["calls"] == 3
+        async with asyncio.timeout(10):
+            while gateway.writer.on_rows is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+async def test_where_there_is_too_much_to_read_a_reload_forgets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("framehub.console.past.MOST_ROWS", 1)
+    monkeypatch.setattr("framehub.journal.backwards.PIECE_ROWS", 1)
+    async with Gateway(settings(tmp_path)) as gateway, connect(gateway.url) as client:
+        assert gateway.writer is not None
+        async with connect(at(gateway)) as looking:
+            await looking.request("watch")
+            await client.request("chat", {"text": "hello"})
+            async with asyncio.timeout(10):
+                while not (await looking.request("watch")).data["named"]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        await client.send("chat", "hello")
+        await asyncio.to_thread(gateway.writer.flush)
+        async with connect(at(gateway)) as looking:
+            assert (await looking.request("watch")).data["named"][0]["calls"] == 1
+
+
+def slowly(work: Callable[..., Any], go_on: threading.Event) -> Callable[..., Any]:
+    def wait(*args: Any, **options: Any) -> Any:
+        go_on.wait(20)
+        return work(*args, **options)
+
+    return wait
+
+
+def at(gateway: Gateway) -> str:
+    assert gateway.admin_url is not None
+    return gateway.admin_url.replace("http", "ws") + "/mfp"
 
 
 async def test_what_comes_too_fast_is_left_out_and_counted(tmp_path: Path) -> None:

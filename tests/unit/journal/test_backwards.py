@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from framehub.errors import JournalError
 from framehub.journal import backwards as module
 from framehub.journal.backwards import backwards
 from framehub.journal.parts import Part, read_part
@@ -73,14 +74,58 @@ def test_blocks_that_are_sealed_meanwhile_are_read_from_the_parquet(
     ]
 
 
-def test_what_follows_damage_is_one_piece_that_its_reader_gets_through(journal: Node) -> None:
-    path = sorted(journal.directory.glob("*.fhj"))[-1]
+def damaged(node: Node, block: int, *, bad: slice) -> None:
+    """Overwrite bytes of a block of the last segment; its opening is block 0."""
+    path = sorted(node.directory.glob("*.fhj"))[-1]
     data = bytearray(path.read_bytes())
-    second = data.find(b"FHJ1", data.find(b"FHJ1", 4) + 4)
-    data[second : second + 4] = b"OHNO"
+    at = 0
+    for _ in range(block):
+        at = data.find(b"FHJ1", at + 4)
+    data[at + bad.start : at + bad.stop] = b"\0" * (bad.stop - bad.start)
     path.write_bytes(data)
-    found = [seq for piece in backwards(journal) for seq in numbers(piece)]
-    assert sorted(found) == [*range(1, 28), *range(31, 37)]
+
+
+@pytest.mark.parametrize(
+    ("block", "lost", "cut"),
+    [
+        (0, [], [(31, 36), (25, 30)]),
+        (1, [25, 26, 27], [(34, 36), (28, 33)]),
+        (2, [28, 29, 30], [(31, 36), (25, 27)]),
+        (4, [34, 35, 36], [(31, 33), (25, 30)]),
+    ],
+)
+def test_damage_is_passed_over(
+    journal: Node, block: int, lost: list[int], cut: list[tuple[int, int]]
+) -> None:
+    damaged(journal, block, bad=slice(0, 4))
+    pieces = list(backwards(journal))
+    assert [(piece.first_seq, piece.last_seq) for piece in pieces][: len(cut)] == cut
+    found = [seq for piece in pieces for seq in numbers(piece)]
+    assert sorted(found) == [seq for seq in range(1, 37) if seq not in lost]
+
+
+def test_a_block_whose_sum_is_wrong_is_left_to_the_reader(journal: Node) -> None:
+    damaged(journal, 2, bad=slice(60, 70))
+    pieces = list(backwards(journal))
+    assert [(piece.first_seq, piece.last_seq) for piece in pieces][:2] == [(31, 36), (25, 30)]
+    assert numbers(pieces[1]) == [25, 26, 27]
+
+
+def test_rows_that_are_missing_between_sound_blocks_are_passed_over(journal: Node) -> None:
+    path = sorted(journal.directory.glob("*.fhj"))[-1]
+    data = path.read_bytes()
+    places = [place for place in range(len(data)) if data.startswith(b"FHJ1", place)]
+    path.write_bytes(data[: places[2]] + data[places[3] :])
+    assert [numbers(piece) for piece in backwards(journal)][:2] == [list(range(31, 37)), [25, 26, 27]]
+
+
+def test_a_segment_that_is_gone_meanwhile_ends_it(journal: Node) -> None:
+    pieces = backwards(journal)
+    next(pieces)
+    for file in journal.directory.glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(JournalError, match="No such file"):
+        list(pieces)
 
 
 def test_a_sealed_segment_that_cannot_be_read_is_a_piece_of_nothing(journal: Node) -> None:

@@ -65,6 +65,32 @@ def test_one_that_was_done_before_it_could_be_killed_is_done(
     assert parquet_path(node.directory, 1).exists()
 
 
+def test_one_that_somebody_removes_is_not_sealed(
+    node: Node, segment: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = segment(node.directory, first_seq=1)
+
+    def pace() -> Pace:
+        path.unlink(missing_ok=True)
+        return "idle"
+
+    with pytest.raises(JournalError, match="No such file"):
+        seal_apart(path, pace)
+    again = segment(node.directory, first_seq=1)
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    monkeypatch.setattr(module, "_start", removing(again))
+    with pytest.raises(Apart, match="ended with 0"):
+        seal_apart(again, idle)
+
+
+def removing(path: Path) -> Callable[..., "subprocess.Popen[str]"]:
+    def start(*_: object) -> "subprocess.Popen[str]":
+        path.unlink()
+        return subprocess.Popen(["true"], stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
 def test_it_can_be_stopped(node: Node, segment: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
     paces: list[Pace] = ["idle", "stop"]

@@ -18,6 +18,7 @@ export class Frames implements View {
   readonly #status = h("p", { class: "muted" });
   readonly #scroller = h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "frames" });
   readonly #empty = h("div", { class: "empty" });
+  readonly #trouble = h("div");
   readonly #panel = h("aside", { class: "card panel", hidden: true, "aria-label": "one frame" });
   readonly #pause: HTMLButtonElement;
   readonly #older = h("button", { type: "button", class: "older", title: "older frames (o)", hidden: true, onclick: () => void this.#showOlder() }, "Older frames");
@@ -33,7 +34,6 @@ export class Frames implements View {
   #asking = 0;
   /** How many are listed at most: more once somebody wants older ones. */
   #most = MOST;
-  #seen = 0;
   #dropped = 0;
   /** Since when frames that fit are listed. */
   #since = Date.now();
@@ -41,16 +41,18 @@ export class Frames implements View {
   #before: number | undefined;
   /** Whoever asked for older ones before this changed gets them too late. */
   #turn = 0;
+  /** Older ones are on their way: the end of the list stays where they belong. */
+  #isWaiting = false;
   #wasShown: HTMLElement | undefined;
 
   constructor(session: Session) {
     this.#session = session;
     const changed = () => this.#changed();
     const field = (label: string, placeholder: string, wide = "") =>
-      h("input", { type: "search", placeholder, "aria-label": label, oninput: changed, class: wide, spellcheck: false, autocomplete: "off" });
+      h("input", { type: "search", placeholder, "aria-label": label, oninput: changed, class: wide, spellcheck: false, autocomplete: "off", maxLength: 256 });
     this.#name = field("name of an endpoint, function or service", "endpoint, function, service", "grow");
     this.#link = field("beginning of a link", "link");
-    this.#user = h("input", { type: "number", min: "0", placeholder: "user", "aria-label": "user", oninput: changed });
+    this.#user = h("input", { type: "number", min: "0", max: "65535", placeholder: "user", "aria-label": "user", oninput: changed });
     this.#problems = h("input", { type: "checkbox", onchange: changed });
     const kinds = Object.entries(KINDS).map(([protocol, names]) =>
       h("optgroup", { label: protocol === "all" ? "links" : protocol }, ...names.map((name) => h("option", { value: name }, name.replaceAll("_", " ")))),
@@ -74,7 +76,7 @@ export class Frames implements View {
     );
     const table = h("table", { class: "lines" }, h("thead", {}, h("tr", {}, ...head)), this.#body);
     add(this.#scroller, table);
-    const list = h("div", { class: "card list" }, this.#scroller, this.#empty, this.#older);
+    const list = h("div", { class: "card list" }, this.#scroller, this.#empty, this.#trouble, this.#older);
     add(
       this.element,
       heading("Frames", "Every frame as it is recorded, the newest first. Choose one to have it explained.", this.#pause, clear),
@@ -191,7 +193,7 @@ export class Frames implements View {
     try {
       return (await this.#session.ask<{ before?: number }>("frames.watch", filter)).before;
     } catch (error) {
-      if (this.#isSeen) fill(this.#empty, complaint(error));
+      if (this.#isSeen) fill(this.#trouble, complaint(error));
       return undefined;
     } finally {
       this.#asking -= 1;
@@ -202,21 +204,19 @@ export class Frames implements View {
   async #showOlder(before = this.#before): Promise<void> {
     if (this.#session.status !== "open") return;
     const turn = ++this.#turn;
-    this.#older.disabled = true;
+    this.#older.disabled = this.#isWaiting = true;
     try {
       const past = await this.#session.ask<Past>("frames.past", { wanted: this.#filter, before: before ?? null });
       if (turn !== this.#turn) return;
-      const more = Math.max(0, this.#body.childElementCount + past.lines.length - MOST);
-      this.#most = MOST + more;
       this.#body.append(...past.lines.map((row) => this.#line(row)));
-      this.#seen += past.lines.length;
+      this.#most = Math.max(MOST, this.#body.childElementCount);
       this.#before = past.more ? past.before : undefined;
       this.#since = past.at ?? this.#since;
+      this.#tell();
     } catch (error) {
-      if (turn === this.#turn) fill(this.#empty, complaint(error));
+      if (turn === this.#turn) fill(this.#trouble, complaint(error));
     } finally {
-      this.#older.disabled = false;
-      if (turn === this.#turn) this.#tell();
+      if (turn === this.#turn) this.#older.disabled = this.#isWaiting = false;
     }
   }
 
@@ -231,20 +231,21 @@ export class Frames implements View {
 
   #clear(): void {
     this.#body.replaceChildren();
+    this.#trouble.replaceChildren();
     this.#turn += 1;
+    this.#older.disabled = this.#isWaiting = false;
     this.#before = undefined;
     this.#most = MOST;
-    this.#seen = this.#dropped = 0;
+    this.#dropped = 0;
     this.#since = Date.now();
     this.#tell();
   }
 
   #take(rows: readonly Line[], dropped: number): void {
     if (this.#isPaused || !this.#isSeen || this.#asking > 0) return;
-    this.#seen += rows.length;
     this.#dropped += dropped;
     this.#body.prepend(...rows.slice(-MOST).reverse().map((row) => this.#line(row)));
-    while (this.#body.childElementCount > this.#most) {
+    while (!this.#isWaiting && this.#body.childElementCount > this.#most) {
       const oldest = this.#body.lastElementChild as HTMLElement;
       this.#before = Number(oldest.dataset["seq"]) + 1;
       oldest.remove();
@@ -280,8 +281,7 @@ export class Frames implements View {
   #tell(): void {
     const lost = this.#dropped ? ` · ${count(this.#dropped)} left out, they came too fast` : "";
     const listed = this.#body.childElementCount;
-    const rest = this.#seen > listed ? `, the newest ${count(listed)} are listed` : "";
-    say(this.#status, `${this.#isPaused ? "Paused · " : ""}${counted(this.#seen, "frame")}${rest}${lost}`);
+    say(this.#status, `${this.#isPaused ? "Paused · " : ""}${counted(listed, "frame")}${lost}`);
     this.#older.hidden = this.#before === undefined;
     this.#empty.hidden = listed > 0;
     if (this.#empty.hidden) return;
