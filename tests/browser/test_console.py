@@ -1,19 +1,16 @@
 """The page at the admin port, in Chromium, with real traffic."""
 
-import asyncio
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-import framehub
 from framehub.runtime.tokens import add
 from tests.browser.conftest import Problems
-from tests.browser.console_site import Site, called, everything, gateway, opened
+from tests.browser.console_site import Site, called, everything, gateway, opened, traffic
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
@@ -48,20 +45,6 @@ def elsewhere() -> Iterator[str]:
         server.shutdown()
 
 
-def traffic(site: Site, times: int = 3) -> None:
-    """Some calls, well and badly, by a client in Python; a loop of its own in a thread of its own."""
-
-    async def calls() -> None:
-        async with framehub.connect(site.mfp) as peer:
-            for _ in range(times):
-                await peer.request("chat", {"text": "hello"})
-                with pytest.raises(framehub.EndpointError):
-                    await peer.request("stock.price", "unicorn")
-
-    with ThreadPoolExecutor(1) as other:
-        other.submit(asyncio.run, calls()).result(30)
-
-
 def test_the_overview_shows_what_passes_and_what_failed(page: Page, site: Site) -> None:
     opened(page, site)
     traffic(site)
@@ -77,102 +60,6 @@ def test_the_overview_shows_what_passes_and_what_failed(page: Page, site: Site) 
     expect(page.locator(".verdict")).to_contain_text("was an error (application)")
 
 
-def test_what_was_before_somebody_looked_on_is_there(page: Page, tmp_path: Path) -> None:
-    with gateway(tmp_path) as site:
-        traffic(site, 60)
-        opened(page, site)
-        row = page.locator("tr", has_text="stock.price").filter(has_text="endpoint")
-        expect(row.locator("td").nth(2)).to_have_text("60")
-        failed = page.get_by_role("region", name="What failed last").locator("tbody tr")
-        expect(failed).to_have_count(50)
-        failed.first.get_by_text("why?").click()
-        expect(page.locator(".verdict")).to_contain_text("was an error (application)")
-        opened(page, site, "frames/kinds=request")
-        lines = page.locator(".lines tbody tr")
-        expect(lines).to_have_count(100)
-        page.keyboard.press("o")
-        expect(lines).to_have_count(120)
-        expect(page.get_by_text("120 frames", exact=True)).to_be_visible()
-        expect(page.get_by_role("button", name="Older frames")).to_be_hidden()
-        lines.last.click()
-        expect(page.get_by_label("one frame")).to_contain_text("sub-protocol 3, flags 0001")
-        traffic(site, 1)
-        expect(lines).to_have_count(122)
-        page.get_by_label("name of an endpoint").fill("unicorns")
-        expect(page.get_by_text("Nothing that fits passed since")).to_be_visible()
-
-
-SLOW = """
-import time
-import framehub
-from framehub.console import past
-from framehub.gateway import console
-
-app = framehub.Endpoints()
-app.on("chat")(lambda call: call.data)
-older = past.older
-
-
-def slowly(*args, **options):
-    found = older(*args, **options)
-    time.sleep(2.5)
-    return found
-
-
-@app.on("slow")
-def slow(call):
-    console.older = slowly
-
-
-@app.on("broken")
-def broken(call):
-    def fail(*args, **options):
-        raise framehub.JournalError("the disk says no")
-
-    console.older = fail
-"""
-
-
-def test_older_frames_follow_on_the_others_whatever_comes_meanwhile(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(SLOW)
-    with gateway(tmp_path, "--app", "slow:app") as site:
-        chats(site, 300)
-        ask(site, "slow")
-        opened(page, site, "frames")
-        for _ in range(9):
-            chats(site, 30)
-            page.wait_for_timeout(120)  # at most two hundred are shown in a tenth of a second
-        lines = page.locator(".lines tbody tr")
-        expect(lines.nth(600)).to_be_visible()  # five hundred live ones, and a hundred older ones
-        assert "left out" not in page.locator("main").inner_text()
-        seqs = [int(seq) for seq in lines.evaluate_all("lines => lines.map((line) => line.dataset.seq)")]
-        assert seqs == list(range(seqs[0], seqs[0] - len(seqs), -1))
-        page.keyboard.press("p")
-        page.keyboard.press("o")
-        expect(lines.nth(len(seqs) + 50)).to_be_visible()
-        ask(site, "broken")
-        page.get_by_label("name of an endpoint").fill("chat")
-        expect(page.get_by_role("alert")).to_contain_text("the disk says no")
-
-
-def chats(site: Site, times: int) -> None:
-    async def calls() -> None:
-        async with framehub.connect(site.mfp) as peer:
-            await asyncio.gather(*(peer.request("chat", number) for number in range(times)))
-
-    with ThreadPoolExecutor(1) as other:
-        other.submit(asyncio.run, calls()).result(30)
-
-
-def ask(site: Site, name: str) -> None:
-    async def call() -> None:
-        async with framehub.connect(site.mfp) as peer:
-            await peer.request(name)
-
-    with ThreadPoolExecutor(1) as other:
-        other.submit(asyncio.run, call()).result(30)
-
-
 def test_tables_show_connections_services_functions_and_workers(page: Page, site: Site) -> None:
     opened(page, site, "functions")
     expect(page.get_by_role("region", name="Functions")).to_contain_text("math.divide")
@@ -183,40 +70,6 @@ def test_tables_show_connections_services_functions_and_workers(page: Page, site
     expect(page.get_by_role("region", name="Functions of services")).to_contain_text("quotes.history")
     page.keyboard.press("5")
     expect(page.get_by_text("Nobody is connected by MFP.")).to_be_visible()
-
-
-def test_frames_come_live_are_filtered_paused_and_explained(page: Page, site: Site) -> None:
-    opened(page, site, "frames")
-    page.get_by_label("name of an endpoint").fill("chat")
-    lines = page.locator(".lines tbody tr")
-    page.get_by_role("button", name="Clear").click()
-    expect(lines).to_have_count(0)
-    traffic(site, 2)
-    expect(lines).to_have_count(4)
-    assert page.url.endswith("#/frames/name=chat")
-    lines.last.focus()
-    page.keyboard.press("Enter")
-    panel = page.get_by_label("one frame")
-    expect(panel).to_contain_text("sub-protocol 3, flags 0001")
-    expect(panel.locator("pre")).to_contain_text('"text": "hello"')
-    panel.locator("tr", has_text="id").first.hover()
-    assert panel.locator(".lit").count() == 4
-    page.keyboard.press("Escape")
-    expect(panel).to_be_hidden()
-    page.keyboard.press("p")
-    expect(page.get_by_role("button", name="Go on")).to_be_visible()
-    traffic(site, 1)
-    page.wait_for_timeout(400)
-    expect(lines).to_have_count(4)
-    page.keyboard.press("p")
-    expect(lines.nth(5)).to_be_visible()  # what passed meanwhile is there, too
-    page.get_by_label("name of an endpoint").fill("")
-    page.get_by_text("problems only").click()
-    page.get_by_role("button", name="Clear").click()
-    traffic(site, 1)
-    expect(lines).to_have_count(1)
-    expect(lines).to_contain_text("application")
-    expect(page.get_by_text("1 frame", exact=True)).to_be_visible()
 
 
 def test_the_playground_calls_a_function_and_shows_answer_time_and_frames(page: Page, site: Site) -> None:
