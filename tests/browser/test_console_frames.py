@@ -74,6 +74,20 @@ def test_what_was_before_somebody_looked_on_is_there(page: Page, tmp_path: Path)
         expect(page.get_by_text("Nothing that fits passed since")).to_be_visible()
 
 
+def test_after_a_restart_all_of_the_overview_tells_the_same(page: Page, tmp_path: Path) -> None:
+    with gateway(tmp_path) as site:
+        traffic(site, 5)
+        page.wait_for_timeout(500)  # what is not on disk yet goes with a gateway that is killed
+    with gateway(tmp_path) as site:
+        opened(page, site)
+        expect(page.locator(".tile", has_text="Calls per second").locator(".note")).to_have_text(
+            "10 last minute"
+        )
+        expect(page.locator(".tile", has_text="Failed").locator(".value")).to_have_text("5")
+        row = page.locator("tr", has_text="stock.price").filter(has_text="endpoint")
+        expect(row.locator("td").nth(1)).to_have_text("5")
+
+
 SLOW = """
 import time
 import framehub
@@ -125,3 +139,43 @@ def test_older_frames_follow_on_the_others_whatever_comes_meanwhile(page: Page, 
         ask(site, "broken")
         page.get_by_label("name of an endpoint").fill("chat")
         expect(page.get_by_role("alert")).to_contain_text("the disk says no")
+
+
+def test_a_filter_that_cannot_be_lists_nothing_and_says_why(page: Page, site: Site) -> None:
+    traffic(site, 2)
+    opened(page, site, "frames/foo=1&kind=nonsense&problems=1")
+    lines = page.locator(".lines tbody tr")
+    expect(lines.first).to_be_visible()
+    assert page.url.endswith("#/frames/problems=1"), "what is not understood stands in no address"
+    page.get_by_label("beginning of a link").fill("zzz")
+    expect(page.get_by_role("alert")).to_have_text("link: want hex digits, the beginning of a link's name")
+    expect(lines).to_have_count(0)
+    page.get_by_label("beginning of a link").fill("")
+    expect(lines.first).to_be_visible()
+    page.get_by_label("user", exact=True).fill("99999999999999999999")
+    expect(page.get_by_role("alert")).to_have_text("user: want a number from 0 to 65535")
+    page.get_by_label("user", exact=True).fill("")
+    page.get_by_text("problems only").click()
+    page.get_by_text("calls only").click()
+    expect(lines.first).to_be_visible()
+    expect(lines.filter(has_text="link")).to_have_count(0)
+    traffic(site, 1)
+    expect(lines.first).to_contain_text("application")
+
+
+def test_what_was_cleared_stays_so_until_older_ones_are_asked_for(page: Page, site: Site) -> None:
+    traffic(site, 1)
+    opened(page, site, "frames/name=chat")
+    lines = page.locator(".lines tbody tr")
+    expect(lines.first).to_be_visible()
+    page.keyboard.press("p")
+    page.keyboard.press("c")
+    expect(page.get_by_text("Paused: what passes now is not listed.")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_text("0 frames", exact=True)).to_be_visible()
+    traffic(site, 1)
+    expect(lines).to_have_count(2)
+    page.keyboard.press("o")
+    expect(lines.nth(3)).to_be_visible()
+    seqs = [int(seq) for seq in lines.evaluate_all("lines => lines.map((line) => line.dataset.seq)")]
+    assert seqs == sorted(set(seqs), reverse=True)

@@ -38,6 +38,14 @@ def test_an_answer_is_rows_of_plain_values(spark: SparkSession, out: Path) -> No
             tables.ask("SELECT nowhere FROM frames", 1)
 
 
+def test_a_table_that_is_not_there_is_one_line(
+    spark: SparkSession, out: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with explorer(out, spark=spark) as tables, pytest.raises(PipelineError, match="`nope` cannot be found"):
+        tables.ask("SELECT * FROM nope", 1)
+    assert capfd.readouterr().err == ""
+
+
 def test_the_command_prints_tables_json_and_csv(spark: SparkSession, out: Path) -> None:
     sql = "SELECT outcome, count(*) AS n FROM exchanges GROUP BY outcome ORDER BY n DESC"
     shown = CliRunner().invoke(framehub, ["pipeline", "explore", str(out), sql])

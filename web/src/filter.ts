@@ -8,6 +8,8 @@ export interface Filter {
   readonly link: string;
   readonly exchange: string;
   readonly user: number | null;
+  /** Only what belongs to a conversation. */
+  readonly calls: boolean;
   readonly problems: boolean;
 }
 
@@ -19,6 +21,7 @@ export const ALL: Filter = {
   link: "",
   exchange: "",
   user: null,
+  calls: false,
   problems: false,
 };
 
@@ -35,13 +38,17 @@ export const KINDS: Readonly<Record<string, readonly string[]>> = {
 /** Whether every frame fits. */
 export const isEverything = (filter: Filter): boolean => write(filter) === "";
 
-const HEX = /^[0-9a-f]*$/;
+const HEX = /^([0-9a-f]{1,32})?$/;
+
+/** Whether a link's or conversation's name may begin so. */
+export const isBeginning = (text: string): boolean => HEX.test(text);
+export const isUser = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) < 65536;
 
 /** From `link=3fa9&problems=1`; what makes no sense is left out. */
 export function read(text: string): Filter {
   const told = new URLSearchParams(text);
   const some = (name: string, allowed: readonly string[]) => (told.get(name) ?? "").split(",").filter((one) => allowed.includes(one));
-  const hex = (name: string) => (HEX.test(told.get(name) ?? "") ? (told.get(name) ?? "") : "");
+  const hex = (name: string) => (isBeginning(told.get(name) ?? "") ? (told.get(name) ?? "") : "");
   const user = told.get("user") ?? "";
   return {
     protocols: some("protocols", PROTOCOLS),
@@ -50,7 +57,8 @@ export function read(text: string): Filter {
     name: told.get("name") ?? "",
     link: hex("link"),
     exchange: hex("exchange"),
-    user: /^\d{1,9}$/.test(user) ? Number(user) : null,
+    user: isUser(user) ? Number(user) : null,
+    calls: told.get("calls") === "1",
     problems: told.get("problems") === "1",
   };
 }
@@ -63,6 +71,7 @@ export function write(filter: Filter): string {
   }
   for (const name of ["name", "link", "exchange"] as const) if (filter[name]) told.set(name, filter[name]);
   if (filter.user !== null) told.set("user", String(filter.user));
+  if (filter.calls) told.set("calls", "1");
   if (filter.problems) told.set("problems", "1");
   return told.toString();
 }

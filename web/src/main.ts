@@ -84,7 +84,9 @@ class Page {
   #route(): void {
     if (this.#session.status === "login" || !this.#session.welcome) return;
     const [name = "", ...rest] = location.hash.replace(/^#\//, "").split("/");
-    const [own, title, view] = this.#views.find(([one]) => one === name) ?? this.#views[0]!;
+    const found = this.#views.find(([one]) => one === name);
+    const [own, title, view] = found ?? this.#views[0]!;
+    if (name && !found) history.replaceState(null, "", `#/${own}`);
     for (const link of this.#menu.querySelectorAll("a")) {
       if (link.dataset["view"] !== own) {
         link.removeAttribute("aria-current");

@@ -89,7 +89,11 @@ export class Session {
   async ask<T>(endpoint: string, data?: unknown): Promise<T> {
     if (!this.#peer) throw new Error("not connected");
     const request: Request = { endpoint, data: data === undefined ? null : data, timeout: 20 };
-    return (await this.#peer.request<T>(request)).data;
+    try {
+      return (await this.#peer.request<T>(request)).data;
+    } catch (error) {
+      throw new Error((error as Error).message.replace(/^bad_request: /, ""));
+    }
   }
 
   /** A connection of its own for one call: a client as any other. */

@@ -8,9 +8,9 @@ export interface Point {
   readonly calls: number;
   readonly failed: number;
   readonly refused: number;
-  /** Connections by MFP, and clients of the hub. */
-  readonly open: number;
-  readonly hub: number;
+  /** Connections by MFP, and clients of the hub; nothing: that was before the gateway was up. */
+  readonly open: number | null;
+  readonly hub: number | null;
   readonly watched: boolean;
   readonly p50: number | null;
   readonly p95: number | null;
@@ -62,6 +62,8 @@ export interface State {
   readonly failures: readonly Failure[];
   /** Of all calls of the last minute. */
   readonly minute: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
+  /** From when on calls are known. */
+  readonly since: number;
   readonly skipped: number;
   readonly watchers: number;
   readonly point?: Point;

@@ -14,6 +14,7 @@ from rich.table import Table
 from framehub.cli.rows import printable
 from framehub.cli.spark_options import CONF, MASTER
 from framehub.cli.steps import Steps
+from framehub.cli.tables import show
 
 Found = dict[str, Any]
 
@@ -86,7 +87,7 @@ def _list(rules: list[tuple[str, str]], *, as_json: bool) -> None:
     table = Table("rule", "sentence")
     for row in rules:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def _show(journal: Path, violations: list[Found], counts: dict[str, int], limit: int) -> None:
@@ -98,9 +99,9 @@ def _show(journal: Path, violations: list[Found], counts: dict[str, int], limit:
     for rule, count in sorted(counts.items()):
         every = by_rule[rule]
         if not every:  # so many were found that none of these could be brought along
-            click.echo(f"{rule}: broken {count:,} times (--rule {rule} shows them)")
+            click.echo(f"{rule}: broken {_times(count)} (--rule {rule} shows them)")
             continue
-        click.echo(f"{rule}: {every[0]['sentence']} Broken {count:,} times:")
+        click.echo(f"{rule}: {every[0]['sentence']} Broken {_times(count)}:")
         for found in every[:limit]:
             seqs = ",".join(map(str, found["evidence"]))
             about = printable(" ".join(filter(None, [found["endpoint"], found["detail"]])))
@@ -112,3 +113,7 @@ def _show(journal: Path, violations: list[Found], counts: dict[str, int], limit:
                 click.echo(f"    {program} story {found['exchange']} --journal {where}")
         if (shown := min(limit, len(every))) < count:
             click.echo(f"  ... and {count - shown:,} more (--limit shows them)")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from framehub.cli.demo_next import Links, Places, print_live, print_recorded
+from framehub.cli.tables import show
 from framehub.errors import FramehubError
 from framehub.gateway.function_traffic import drive_functions
 from framehub.gateway.service_traffic import drive_services
@@ -270,7 +271,7 @@ def _print_results(tables: Path) -> list[dict[str, Any]]:
     for endpoint, kind in sorted({(endpoint, kind) for endpoint, kind, _ in counts}):
         cells = [str(counts[endpoint, kind, outcome] or "") for outcome in outcomes]
         table.add_row(endpoint, kind, *cells)
-    Console().print(table)
+    show(table)
     return exchanges
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from framehub.cli.rows import printable
+from framehub.cli.tables import show
 from framehub.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _print(answer: "Answer", form: str | None) -> None:
             table.add_column(Text(printable(name)), overflow="fold")
         for row in answer.rows:
             table.add_row(*[Text(_cell(value)) for value in row])
-        Console(highlight=False).print(table)
+        show(table)
     if answer.more:
         click.echo(f"only the first {len(answer.rows):,} rows are shown; --limit shows more", err=True)
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from framehub.cli import rows as shown
+from framehub.cli.tables import show
 from framehub.errors import JournalError
 from framehub.journal import generate as generating
 from framehub.journal import reader, recovery, seal, segments
@@ -87,7 +88,7 @@ def _show_report(report: reader.CheckReport) -> None:
         table.add_row(fact.replace("_", " "), *("-" if value is None else f"{value:,}" for value in values))
     for fact in ("gaps", "damages", "torn"):
         table.add_row(fact, *(str(len(getattr(node, fact))) for node in report.nodes))
-    Console().print(table)
+    show(table)
     torn = " but for a torn tail" if report.torn else ""
     click.echo(f"clean{torn}" if report.clean else "NOT clean")
 
@@ -206,7 +207,7 @@ def stats(directory: Path, as_json: bool) -> None:
             table.add_section()
             for value, count in counter.most_common(20):
                 table.add_row(Text(f"{name} {shown.printable(value)}"), f"{count:,}")
-    Console().print(table)
+    show(table)
 
 
 @journal.command()

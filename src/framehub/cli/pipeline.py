@@ -18,6 +18,7 @@ from framehub.cli.pipeline_files import files
 from framehub.cli.reach import Seconds
 from framehub.cli.spark_options import CONF, MASTER
 from framehub.cli.steps import Steps
+from framehub.cli.tables import show
 
 if TYPE_CHECKING:
     from framehub.pipeline.run import Result
@@ -175,11 +176,10 @@ def _print(result: "Result") -> None:
     table = Table()
     table.add_column("table")
     table.add_column("rows", justify="right")
-    table.add_column("where", overflow="fold")
-    current = result.snapshot.parent.parent / "current"
     for name, rows in result.rows.items():
-        table.add_row(name, f"{rows:,}", str(current / name))
-    Console(highlight=False).print(table)
+        table.add_row(name, f"{rows:,}")
+    show(table)
+    click.echo(f"in {result.snapshot.parent.parent / 'current'}")
     read = ", ".join(f"{node} up to row {seq:,}" for node, seq in result.nodes.items()) or "no rows"
     new = f"{result.new:,} new" if result.new else "nothing new"
     click.echo(f"from {result.journal}: {read}; {new}, {result.seconds:.1f} s")

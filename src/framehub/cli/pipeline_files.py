@@ -23,6 +23,7 @@ from rich.text import Text
 
 from framehub.cli.progress import sized
 from framehub.cli.rows import printable
+from framehub.cli.tables import show
 from framehub.journal.scan import Damage
 from framehub.report.extract import extract, listed
 
@@ -119,7 +120,7 @@ def _show(rows: Iterable[dict[str, Any]], count: int, most: int, *, as_json: boo
     if as_json:
         return
     if table.columns:
-        Console(highlight=False).print(table)
+        show(table)
     else:
         click.echo("no files")
     if count > most:

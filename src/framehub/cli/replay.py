@@ -20,6 +20,7 @@ from framehub.cli.journal import hex_prefix, warn
 from framehub.cli.proxy import REACHED_IN, functions, key_options, timeout_option
 from framehub.cli.reach import BadInput, Seconds, as_text, connection, peer_options, run
 from framehub.cli.rows import printable
+from framehub.cli.tables import show
 from framehub.journal import reader
 from framehub.journal.acts import COLUMNS, Acts, Lately, MfpActs, Row, RpcActs
 from framehub.journal.answers import Answer
@@ -233,7 +234,7 @@ def _report(found: Found, *, as_json: bool) -> None:
         table.add_row(Text(printable(name)), *_figures(count))
     table.add_section()
     table.add_row("all", *_figures(tally.total))
-    Console().print(table)
+    show(table)
     for one in tally.differences:
         click.echo(f"\n{one.exchange} {printable(one.name)}")
         click.echo(f"  was {_shown(one.was)}\n  is  {_shown(one.now)}")

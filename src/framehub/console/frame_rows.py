@@ -34,6 +34,8 @@ class Filter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exchange: Annotated[str, Meta(max_length=64)] = ""
     """Hex digits that an exchange's begins with."""
     user: Annotated[int, Meta(ge=0, lt=1 << 16)] | None = None
+    calls: bool = False
+    """Only what belongs to a conversation: no keep-alive, nobody who comes and goes."""
     problems: bool = False
     """Only what was refused, or tells of an error."""
 
@@ -78,6 +80,8 @@ def chosen(batch: pa.RecordBatch, wanted: Filter) -> pa.RecordBatch:
             masks.append(pc.starts_with(batch.column(column), _digits(column, digits)))
     if wanted.user is not None:
         masks.append(pc.equal(batch.column("user"), wanted.user))
+    if wanted.calls:
+        masks.append(pc.is_valid(batch.column("exchange")))
     if wanted.problems:
         masks.append(_problems(batch))
     if not masks:

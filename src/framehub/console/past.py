@@ -19,8 +19,7 @@ from framehub.journal.record import ROW_SCHEMA
 from framehub.journal.segments import Node, segments
 
 MOST_ROWS: Final = 100_000
-MOST_BYTES: Final = 64 << 20
-"""What is read for figures; of a busy gateway that is some of the last minutes."""
+"""Read for figures; of a busy gateway that is some of the last minutes."""
 LONGEST: Final = 1.0
 """Seconds that are read for somebody who waits; what was found until then counts."""
 COUNTED: Final = ("rows", "open", "hub")
@@ -47,20 +46,20 @@ def recent(node: Node, now: float) -> Past:
     """
     until, began = monotonic() + LONGEST, now - SECONDS
     batches: list[pa.RecordBatch] = []
-    last_seq = rows = size = 0
+    last_seq = rows = 0
     since, first = began, now
     try:
         for piece in backwards(node):
-            found = list(read_part(piece, columns=COLUMNS))
+            # Copied, or they would keep the frames beside them.
+            found = [batch.take(np.arange(batch.num_rows)) for batch in read_part(piece, columns=COLUMNS)]
             last_seq = last_seq or piece.last_seq
             rows += piece.rows
-            size += piece.end - piece.start
             if found:  # else it is damaged
                 batches[:0] = found
                 first = found[0].column("time_ns")[0].as_py() / _NS
                 if first < began:
                     break
-            if rows >= MOST_ROWS or size >= MOST_BYTES or monotonic() > until:
+            if rows >= MOST_ROWS or monotonic() > until:
                 since = first
                 break
     except JournalError as exc:
@@ -78,25 +77,28 @@ def _end_if_gone(exc: JournalError) -> None:
 def figures_of(past: Past, points: Sequence[Mapping[str, Any]], now: float) -> Figures:
     """What a page would have if it had looked on until ``now``.
 
-    ``points`` are what was counted anyway, each at the end of its second. They stay where ``past`` does not
-    reach, and there is none where they have none: the gateway was not up.
+    ``points`` are what was counted anyway, each at the end of its second; they stay where ``past`` does not
+    reach. Of the time before the gateway was up, nobody knows who was connected.
     """
     figures = Figures()
     known = [point for point in points if now - SECONDS < point["t"] <= now]  # the clock may have been set
-    up = floor(known[0]["t"] if known else now)
+    up = ceil(known[0]["t"]) if known else floor(now) + 1
     seconds = [now - SECONDS, *range(ceil(now - SECONDS), up), *(point["t"] for point in known)]
     rows = _joined(past.batches)
     ends = _ends(rows, seconds)
+    begins = max(past.since, rows.column("time_ns")[0].as_py() / _NS) if rows.num_rows else now
     for place in range(1, len(seconds)):
         if seconds[place - 1] >= past.since and ends[place] > ends[place - 1]:
             some = rows.slice(ends[place - 1], ends[place] - ends[place - 1])
             figures.take(some, some.num_rows)
         point = known[place - len(seconds)] if len(seconds) - place <= len(known) else {}
-        figures.tick(seconds[place], **{name: point.get(name, 0) for name in COUNTED}, watched=True)
-        if not point:
-            figures.points.pop()
-        elif seconds[place - 1] < past.since:
+        told = figures.tick(seconds[place], **{name: point.get(name) for name in COUNTED}, watched=True)
+        if point and seconds[place - 1] < past.since:
             figures.points[-1] = dict(point)
+        elif not point and seconds[place] < begins:
+            figures.points.pop()
+        elif not point:
+            told["rows"] = told["frames"]
     if rows.num_rows > ends[-1]:
         figures.take(rows.slice(ends[-1]), rows.num_rows - ends[-1])
     return figures

@@ -59,7 +59,7 @@ async def _count(seen: Counter[str], doing: Awaitable[Any]) -> None:
     except (RemoteTimeout, RequestTimeout):
         seen["timed out"] += 1
     except EncodingError:
-        seen["refused before they were sent"] += 1
+        seen["refused before being sent"] += 1
     except UnsupportedFunctionName:
         seen["to nobody"] += 1
     else:

@@ -127,6 +127,8 @@ class Live:
         self._catching_up: asyncio.Task[None] | None = None
         self._closed = False
         self._left_at = -inf
+        self._since = time()
+        """From when on calls are known; seconds of the clock."""
         self._ticks = 0
         self._appended = 0
         self._pump_alarm = Alarm(self._pump)
@@ -173,6 +175,7 @@ class Live:
             "named": [named(one, names) for one in figures.told()],
             "failures": [named(one, names) for one in figures.failures],
             "minute": figures.minute(),
+            "since": self._since * 1000,
             "skipped": figures.skipped,
             "watchers": len(self.watchers),
         }
@@ -188,8 +191,10 @@ class Live:
                 await self._look_back(writer)
             except (FramehubError, OSError, pa.ArrowException) as exc:
                 log.warning("the console does without what was before: %s", exc)
+                self._since = time()
             except Exception:
                 log.exception("the console does without what was before")
+                self._since = time()
             self._seen = max(self._seen, durable)
         self._catching_up = None
         if self.watchers and not self._closed:
@@ -203,6 +208,7 @@ class Live:
         self._seen = max(self._seen, found.last_seq)
         if found.since > now - SECONDS and monotonic() - self._left_at < QUIET_SECONDS:
             return  # somebody looked on until a moment ago: that is more than there is time to read
+        self._since = found.since
         for _ in range(MOST_TURNS):
             if not (waiting := self._waiting()):
                 break

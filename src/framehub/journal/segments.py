@@ -118,16 +118,22 @@ def nodes(path: Path | str) -> list[Node]:
     """The nodes at ``path``: itself a node's directory, or a directory of such; in order of their names.
 
     Raises:
-        JournalError: there is no journal, or two directories claim one name.
+        JournalError: there is no journal, there are some within one, or two directories claim one name.
     """
     root = Path(path)
     if not root.is_dir():
         raise JournalError(f"{root}: {'not a directory' if root.exists() else 'no such journal'}")
+    within = journals_in(root)
     if (own := load_node(root)) is not None:
+        if within:
+            names = ", ".join(child.name for child in within)
+            raise JournalError(
+                f"{root}: the journal of node {own.name!r}, with others in it: {names}; name one"
+            )
         return [own]
     found: dict[str, Node] = {}
-    for child in sorted(root.iterdir()):
-        if not child.is_dir() or (node := load_node(child)) is None:
+    for child in within:
+        if (node := load_node(child)) is None:
             continue
         if node.name in found:
             raise JournalError(f"{child} and {found[node.name].directory} are both named {node.name!r}")
@@ -135,6 +141,16 @@ def nodes(path: Path | str) -> list[Node]:
     if not found:
         raise JournalError(f"{root}: no journal here (no {NODE_FILE} in it or one level below)")
     return [found[name] for name in sorted(found)]
+
+
+def journals_in(root: Path) -> list[Path]:
+    """Directories of nodes one level below, in order of their names."""
+    try:
+        with os.scandir(root) as entries:
+            children = sorted(entry.path for entry in entries if entry.is_dir())
+    except OSError as exc:
+        raise JournalError(f"{root}: {exc.strerror}") from exc
+    return [Path(child) for child in children if os.path.lexists(f"{child}/{NODE_FILE}")]
 
 
 def load_node(directory: Path) -> Node | None:
@@ -149,13 +165,15 @@ def _told(directory: Path) -> Node | None:
     file = directory / NODE_FILE
     try:
         told = json.loads(file.read_bytes())
-        name, version, salt = told["node"], told["version"], int(told["salt"], 16)
+        if (version := told["version"]) != VERSION:
+            raise JournalError(f"{file}: journal version {version}; this program reads version {VERSION}")
+        name, salt = told["node"], int(told["salt"], 16)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, KeyError, TypeError) as exc:
-        raise JournalError(f"{file}: cannot be read ({exc!r}); restore it from a segment's opening") from exc
-    if version != VERSION:
-        raise JournalError(f"{file}: journal version {version}; this program reads version {VERSION}")
+    except KeyError as exc:
+        raise JournalError(f"{file}: it says no {exc}; restore it from a segment's opening") from exc
+    except (ValueError, TypeError) as exc:
+        raise JournalError(f"{file}: cannot be read ({exc}); restore it from a segment's opening") from exc
     if not isinstance(name, str) or not name:
         raise JournalError(f"{file}: the node has no name")
     return Node(directory, name, salt)
@@ -174,6 +192,11 @@ def open_node(directory: Path, name: str | None) -> Node:
         return known
     if segments(directory):
         raise JournalError(f"{directory}: has segments but no {NODE_FILE}; restore it first")
+    if within := journals_in(directory):
+        names = ", ".join(child.name for child in within)
+        raise JournalError(
+            f"{directory}: there are journals in it already: {names}; write beside them, to {directory}/NAME"
+        )
     name = name or f"{socket.gethostname()}-{secrets.token_hex(3)}"
     return create_node(directory, name, secrets.randbits(32))
 

@@ -1,5 +1,6 @@
 """SQL over one snapshot of the tables."""
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -78,6 +79,9 @@ def explorer(
         log = Path(tempfile.mkstemp(prefix="framehub-explore-", suffix=".log")[1])
         spark = own = session(log=log)
     try:
+        logging.getLogger("SQLQueryContextLogger").setLevel(
+            logging.CRITICAL
+        )  # what it says, we say in a line
         using = spark.newSession()
         for name, value in SQL.items():
             using.conf.set(name, value)

@@ -1,13 +1,14 @@
 """A Spark session that works out of the box: Java found, loopback only, UTC, quiet."""
 
+import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -34,6 +35,8 @@ SQL: Final = {
 }
 """What the tables depend on; ``run`` sets these in any session it is given."""
 
+_INTERRUPTED: Final = ("KeyboardInterrupt while sending command.", "Exception while sending command.")
+"""What py4j logs, with a traceback, of a Ctrl-C that its caller hears of anyway."""
 _MIB: Final = 2**20
 _LARGEST_HEAP: Final = 4096 * _MIB
 _SMALLEST_HEAP: Final = 512 * _MIB
@@ -96,7 +99,24 @@ def _start(conf: SparkConf, log: Path | None) -> None:
             file = held.enter_context(log.open("wb")) if log is not None else None
             held.enter_context(_signals_wait())
             gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
-    SparkContext(conf=conf, gateway=gateway)
+    _mind_interrupts(SparkContext(conf=conf, gateway=gateway))
+
+
+def _mind_interrupts(context: SparkContext) -> None:
+    """Let Ctrl-C cancel jobs by a connection of its own: Spark takes the one that waits for an answer."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def cancel() -> None:
+        with suppress(Exception):  # it may end at the same time
+            context.cancelAllJobs()
+
+    def interrupt(_number: int, _frame: object) -> NoReturn:
+        threading.Thread(target=cancel, daemon=True).start()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    logging.getLogger().addFilter(lambda record: record.msg not in _INTERRUPTED)
 
 
 @contextmanager

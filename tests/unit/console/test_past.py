@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from framehub.console import past
@@ -13,12 +12,14 @@ from framehub.console.frame_rows import Filter
 from framehub.console.past import Older, Past, figures_of, older, recent
 from framehub.errors import JournalError
 from framehub.journal import parts
+from framehub.journal.mfp_rows import IN
 from framehub.journal.parts import Part
 from framehub.journal.record import Row
 from framehub.journal.seal import seal
 from framehub.journal.segments import Node
 from framehub.journal.settings import WriterSettings
 from framehub.journal.writer import JournalWriter
+from framehub.mfp.frames import RequestFrame
 from tests.unit.console.rows import Script
 
 BEGAN = 1_700_000_000
@@ -83,10 +84,11 @@ def test_a_call_that_is_under_way_goes_on_and_so_does_the_second(tmp_path: Path)
     assert (told["frames"], told["calls"], told["p50"]) == (2, 1, pytest.approx(1100, rel=0.1))
 
 
-def test_there_are_no_points_of_times_when_the_gateway_was_not_up(tmp_path: Path) -> None:
-    node = written(tmp_path, calls(1, error="application"))
+def test_of_times_before_the_gateway_was_up_there_is_what_the_journal_has(tmp_path: Path) -> None:
+    node = written(tmp_path, calls(5.5, error="application"))
     figures = figures_of(recent(node, BEGAN + 10), [point(BEGAN + 9)], BEGAN + 10)
-    assert [one["t"] for one in figures.points] == [BEGAN + 9]
+    told = [(one["t"] - BEGAN, one["rows"], one["failed"], one["open"]) for one in figures.points]
+    assert told == [(6, 2, 1, None), (7, 0, 0, None), (8, 0, 0, None), (9, 7, 0, 3)]
     assert len(figures.failures) == 1
 
 
@@ -113,16 +115,21 @@ def test_where_too_much_passed_to_read_it_all_the_points_stay_as_they_are(
     assert [one["watched"] for one in figures.points] == [False] * 4 + [True]
 
 
-def test_reading_ends_by_its_bytes_and_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_ends_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = written(tmp_path, calls(1), calls(2))
     monkeypatch.setattr("framehub.journal.backwards.PIECE_ROWS", 1)
-    with monkeypatch.context() as less:
-        less.setattr(past, "MOST_BYTES", 1)
-        assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 2
     monkeypatch.setattr(past, "LONGEST", -1.0)
     assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 2
     found = older(node, Filter(kinds=["link_opened"]), None, most=10, inside=True)
     assert (found.lines, found.before, found.more) == ([], 3, True)
+
+
+def test_what_is_kept_for_figures_keeps_no_frames(tmp_path: Path) -> None:
+    script = Script()
+    script.say(0, IN, RequestFrame(id=1, payload=bytes(8 << 20)), endpoint="large")
+    node = written(tmp_path, script.rows)
+    (batch,) = recent(node, BEGAN + 1).batches
+    assert batch.get_total_buffer_size() < 10_000
 
 
 def test_without_rows_there_are_no_figures(tmp_path: Path) -> None:
@@ -203,21 +210,6 @@ def test_segments_that_retention_takes_meanwhile_end_it_with_what_was_found(
 
 def refused(*_: object, **__: object) -> int:
     raise PermissionError(13, "Permission denied")
-
-
-def test_of_a_sealed_segment_only_what_is_read_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("framehub.journal.seal.GROUP_ROWS", 2)
-    node = written(tmp_path, calls(1), calls(2), calls(3))
-    file = seal(next(node.directory.glob("*.fhj")), node="here")
-    groups = pq.read_metadata(file)
-    assert groups.num_row_groups == 3
-    sizes = [groups.row_group(number).total_byte_size for number in range(3)]
-    monkeypatch.setattr(past, "MOST_BYTES", sum(sizes[1:]) + 1)
-    assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 6
-    monkeypatch.setattr(past, "MOST_BYTES", sum(sizes[1:]))
-    assert sum(one.num_rows for one in recent(node, BEGAN + 5).batches) == 4
 
 
 def test_there_are_no_more_where_the_journal_begins(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ async def test_the_calls_meet_every_kind_of_ending(tmp_path: Path) -> None:
     assert seen == {
         "answered": 1 + 5 + 3 + 2,
         "failed": 3,
-        "refused before they were sent": 1,
+        "refused before being sent": 1,
         "to nobody": 1,
         "timed out": 2,
     }

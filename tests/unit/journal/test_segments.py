@@ -35,13 +35,29 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
         segments.nodes(tmp_path)
 
 
+def test_journals_within_a_journal_are_refused_by_writers_and_readers(tmp_path: Path) -> None:
+    """Else nobody would find them any more, and whatever is checked there would be well."""
+    for name in ("north", "south"):
+        (tmp_path / name).mkdir()
+        segments.open_node(tmp_path / name, name)
+    with pytest.raises(JournalError, match=r"journals in it already: north, south; write beside them"):
+        segments.open_node(tmp_path, None)
+    assert not (tmp_path / segments.NODE_FILE).exists()
+    segments.create_node(tmp_path, "above", 7)
+    with pytest.raises(JournalError, match=r"the journal of node 'above', with others in it: north, south"):
+        segments.nodes(tmp_path)
+    assert [node.name for node in segments.nodes(tmp_path / "north")] == ["north"]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("{", "cannot be read"),
         ("[]", "cannot be read"),
-        ('{"node": "a", "version": 1}', "cannot be read"),
+        ('{"node": "a", "version": 1}', "says no 'salt'"),
+        ('{"node": "a", "version": 1, "salt": 3}', "cannot be read"),
         ('{"node": "a", "version": 2, "salt": "0"}', "version 2"),
+        ('{"version": 99}', "version 99"),
         ('{"node": "", "version": 1, "salt": "0"}', "no name"),
     ],
 )

@@ -32,9 +32,9 @@ export class Conversation implements View {
       { title: "When", class: "mono", cell: (row) => seconds(row.at) },
       { title: "Name", class: "wide", cell: (row) => row.name },
       { title: "Outcome", cell: (row) => outcomeBadge(row.outcome, row.code === "application" ? "" : row.code) },
-      { title: "After", class: "number", cell: (row) => took(row.ms) },
+      { title: "After", class: "number spare", cell: (row) => took(row.ms) },
       { title: "", cell: (row) => storyLink(row.exchange, "why?") },
-    ], h("p", {}, "Nothing failed in the last five minutes."), h("p", { class: "muted" }, "Links lead here from the overview (“why?”), from frames and from the playground."));
+    ], h("p", {}, "Nothing failed of late."), h("p", { class: "muted" }, "Links lead here from the overview (“why?”), from frames and from the playground."));
     add(this.element, heading("Conversation", "Everything that belongs to one call, across client, gateway, worker and service."), form, h("div", { class: "with-panel" }, this.#shown, this.#frame));
   }
 

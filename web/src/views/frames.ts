@@ -1,7 +1,7 @@
 /** Frames as they pass, and before: filtered by the gateway, bounded here, explained when asked. */
 
 import { add, fill, h, say } from "../dom.ts";
-import { ALL, DIRECTIONS, type Filter, isEverything, KINDS, PROTOCOLS, read, write } from "../filter.ts";
+import { ALL, DIRECTIONS, type Filter, isBeginning, isEverything, isUser, KINDS, PROTOCOLS, read, write } from "../filter.ts";
 import { bytes, clock, count, counted, seconds, short } from "../format.ts";
 import { quoted, shell } from "../hints.ts";
 import type { Session } from "../session.ts";
@@ -26,9 +26,12 @@ export class Frames implements View {
   readonly #link: HTMLInputElement;
   readonly #user: HTMLInputElement;
   readonly #kind: HTMLSelectElement;
+  readonly #calls: HTMLInputElement;
   readonly #problems: HTMLInputElement;
   readonly #toggles = new Map<string, HTMLInputElement>();
   #filter: Filter = ALL;
+  /** What is wrong with what was typed: then nothing fits. */
+  #wrong = "";
   #isSeen = false;
   #isPaused = false;
   #asking = 0;
@@ -37,10 +40,13 @@ export class Frames implements View {
   #dropped = 0;
   /** Since when frames that fit are listed. */
   #since = Date.now();
-  /** The row before which older ones are to be had; nothing: there are none, or nobody wants them. */
-  #before: number | undefined;
+  /** The row before which older ones are to be had; null: before those that are listed; nothing: there are none. */
+  #before: number | null | undefined;
   /** Whoever asked for older ones before this changed gets them too late. */
   #turn = 0;
+  /** The newest row that is known of, and the one from which on frames are listed unless older ones are asked for. */
+  #newest = 0;
+  #floor = 0;
   /** Older ones are on their way: the end of the list stays where they belong. */
   #isWaiting = false;
   #wasShown: HTMLElement | undefined;
@@ -53,13 +59,14 @@ export class Frames implements View {
     this.#name = field("name of an endpoint, function or service", "endpoint, function, service", "grow");
     this.#link = field("beginning of a link", "link");
     this.#user = h("input", { type: "number", min: "0", max: "65535", placeholder: "user", "aria-label": "user", oninput: changed });
+    this.#calls = h("input", { type: "checkbox", onchange: changed });
     this.#problems = h("input", { type: "checkbox", onchange: changed });
     const kinds = Object.entries(KINDS).map(([protocol, names]) =>
       h("optgroup", { label: protocol === "all" ? "links" : protocol }, ...names.map((name) => h("option", { value: name }, name.replaceAll("_", " ")))),
     );
     this.#kind = h("select", { "aria-label": "kind", onchange: changed }, h("option", { value: "" }, "every kind"), ...kinds);
     this.#pause = h("button", { type: "button", onclick: () => this.#setPaused(!this.#isPaused), title: "pause (p)" }, "Pause");
-    const clear = h("button", { type: "button", onclick: () => this.#clear(), title: "clear the list (c)" }, "Clear");
+    const clear = h("button", { type: "button", onclick: () => this.#onClear(), title: "clear the list (c)" }, "Clear");
     const bar = h(
       "form",
       { class: "filters", role: "search", "aria-label": "filter frames", onsubmit: (event: Event) => event.preventDefault() },
@@ -69,6 +76,7 @@ export class Frames implements View {
       this.#name,
       this.#link,
       this.#user,
+      h("label", { class: "check", title: "no keep-alive, nobody who comes and goes" }, this.#calls, "calls only"),
       h("label", { class: "check" }, this.#problems, "problems only"),
     );
     const head = ["Time", "Link", "", "Frame", "Name", "User", "Size", "Contents"].map((title, at) =>
@@ -91,7 +99,10 @@ export class Frames implements View {
   show(rest: string): void {
     this.#isSeen = true;
     this.#filter = read(rest);
+    this.#wrong = "";
+    this.#floor = 0;
     this.#fillForm();
+    if (rest) this.#address();
     this.#anew();
   }
 
@@ -110,7 +121,7 @@ export class Frames implements View {
         this.#setPaused(!this.#isPaused);
         return true;
       case "c":
-        this.#clear();
+        this.#onClear();
         return true;
       case "o":
         if (!this.#older.hidden) this.#older.click();
@@ -146,32 +157,40 @@ export class Frames implements View {
   }
 
   #fillForm(): void {
-    const { protocols, directions, kinds, name, link, user, problems } = this.#filter;
+    const { protocols, directions, kinds, name, link, user, calls, problems } = this.#filter;
     for (const [choice, box] of this.#toggles) box.checked = protocols.includes(choice) || directions.includes(choice);
     this.#kind.value = kinds[0] ?? "";
     this.#name.value = name;
     this.#link.value = link;
     this.#user.value = user === null ? "" : String(user);
+    this.#calls.checked = calls;
     this.#problems.checked = problems;
   }
 
   #changed(): void {
     const chosen = (choices: readonly string[]) => choices.filter((choice) => this.#toggles.get(choice)?.checked);
-    const link = this.#link.value.trim().toLowerCase();
-    this.#link.setCustomValidity(/^[0-9a-f]*$/.test(link) ? "" : "hex digits");
+    const [link, user] = [this.#link.value.trim().toLowerCase(), this.#user.value.trim()];
+    this.#wrong = !isBeginning(link) ? "link: want hex digits, the beginning of a link's name" : user !== "" && !isUser(user) ? "user: want a number from 0 to 65535" : "";
     this.#filter = {
       ...ALL,
       protocols: chosen(PROTOCOLS),
       directions: chosen(DIRECTIONS),
       kinds: this.#kind.value ? [this.#kind.value] : [],
       name: this.#name.value.trim(),
-      link: this.#link.validity.valid ? link : "",
-      user: this.#user.value === "" || !this.#user.validity.valid ? null : Number(this.#user.value),
+      link: isBeginning(link) ? link : "",
+      user: isUser(user) ? Number(user) : null,
+      calls: this.#calls.checked,
       problems: this.#problems.checked,
     };
+    this.#address();
+    this.#floor = 0;
+    this.#anew();
+  }
+
+  /** What is filtered by stands in the address, and nothing else. */
+  #address(): void {
     const rest = write(this.#filter);
     history.replaceState(null, "", `#/frames${rest && `/${rest}`}`);
-    this.#anew();
   }
 
   #anew(): void {
@@ -179,11 +198,20 @@ export class Frames implements View {
     void this.#begin();
   }
 
+  /** Whoever clears the list wants to see what comes, until the filter changes. */
+  #onClear(): void {
+    this.#clear();
+    this.#floor = this.#newest + 1;
+    this.#before = null;
+    this.#tell();
+  }
+
   /** What passes, and what passed. */
   async #begin(): Promise<void> {
     const turn = this.#turn;
-    const before = await this.#watch(this.#isPaused ? null : this.#filter);
-    if (turn === this.#turn && this.#session.welcome?.journal.is_on) await this.#showOlder(before);
+    if (this.#wrong) fill(this.#trouble, complaint(new Error(this.#wrong)));
+    const before = await this.#watch(this.#isPaused || this.#wrong ? null : this.#filter);
+    if (turn === this.#turn && !this.#wrong && this.#session.welcome?.journal.is_on) await this.#showOlder(before, this.#floor);
   }
 
   /** Have what fits told from now on, or nothing; the row it begins with. */
@@ -191,7 +219,9 @@ export class Frames implements View {
     if (this.#session.status !== "open") return undefined;
     this.#asking += 1; // what comes before the answer was meant for another filter
     try {
-      return (await this.#session.ask<{ before?: number }>("frames.watch", filter)).before;
+      const { before } = await this.#session.ask<{ before?: number }>("frames.watch", filter);
+      if (before) this.#newest = Math.max(this.#newest, before - 1);
+      return before;
     } catch (error) {
       if (this.#isSeen) fill(this.#trouble, complaint(error));
       return undefined;
@@ -201,23 +231,30 @@ export class Frames implements View {
   }
 
   /** List what passed before a row, or before now, below the rest. */
-  async #showOlder(before = this.#before): Promise<void> {
+  async #showOlder(before = this.#before ?? this.#oldest, floor = 0): Promise<void> {
     if (this.#session.status !== "open") return;
     const turn = ++this.#turn;
     this.#older.disabled = this.#isWaiting = true;
     try {
       const past = await this.#session.ask<Past>("frames.past", { wanted: this.#filter, before: before ?? null });
       if (turn !== this.#turn) return;
-      this.#body.append(...past.lines.map((row) => this.#line(row)));
+      const lines = past.lines.filter(({ seq }) => seq >= floor);
+      this.#newest = Math.max(this.#newest, past.lines[0]?.seq ?? 0);
+      this.#body.append(...lines.map((row) => this.#line(row)));
       this.#most = Math.max(MOST, this.#body.childElementCount);
-      this.#before = past.more ? past.before : undefined;
-      this.#since = past.at ?? this.#since;
+      this.#before = past.before < floor ? floor : past.more ? past.before : undefined;
+      if (past.before >= floor) this.#since = past.at ?? this.#since;
       this.#tell();
     } catch (error) {
       if (turn === this.#turn) fill(this.#trouble, complaint(error));
     } finally {
       if (turn === this.#turn) this.#older.disabled = this.#isWaiting = false;
     }
+  }
+
+  get #oldest(): number | undefined {
+    const last = this.#body.lastElementChild as HTMLElement | null;
+    return last ? Number(last.dataset["seq"]) : undefined;
   }
 
   #setPaused(paused: boolean): void {
@@ -244,11 +281,11 @@ export class Frames implements View {
   #take(rows: readonly Line[], dropped: number): void {
     if (this.#isPaused || !this.#isSeen || this.#asking > 0) return;
     this.#dropped += dropped;
+    this.#newest = Math.max(this.#newest, rows.at(-1)?.seq ?? 0);
     this.#body.prepend(...rows.slice(-MOST).reverse().map((row) => this.#line(row)));
     while (!this.#isWaiting && this.#body.childElementCount > this.#most) {
-      const oldest = this.#body.lastElementChild as HTMLElement;
-      this.#before = Number(oldest.dataset["seq"]) + 1;
-      oldest.remove();
+      this.#body.lastElementChild?.remove();
+      this.#before = this.#oldest;
     }
     this.#tell();
   }
@@ -283,7 +320,7 @@ export class Frames implements View {
     const listed = this.#body.childElementCount;
     say(this.#status, `${this.#isPaused ? "Paused · " : ""}${counted(listed, "frame")}${lost}`);
     this.#older.hidden = this.#before === undefined;
-    this.#empty.hidden = listed > 0;
+    this.#empty.hidden = listed > 0 || this.#wrong !== "";
     if (this.#empty.hidden) return;
     fill(this.#empty, ...this.#nothing());
   }
@@ -295,8 +332,10 @@ export class Frames implements View {
     if (journal?.is_on === false) {
       return [h("p", {}, "This gateway records nothing, so there are no frames to see."), muted("Start it with a journal: "), command("framehub serve --journal DIR")];
     }
+    if (this.#wrong) return [];
+    if (this.#isPaused) return [h("p", {}, "Paused: what passes now is not listed.")];
     const isAll = isEverything(this.#filter);
-    const told: HTMLElement[] = [h("p", {}, this.#isPaused ? "Paused: what passes now is not listed." : `${isAll ? "Nothing passed" : "Nothing that fits passed"} since ${seconds(this.#since)}.`)];
+    const told: HTMLElement[] = [h("p", {}, `${isAll ? "Nothing passed" : "Nothing that fits passed"} since ${seconds(this.#since)}.`)];
     if (isAll && addresses) told.push(muted("Make some: "), command(shell("framehub ping", "mfp", addresses)));
     if (addresses?.journal) {
       told.push(muted("All that was recorded, in a shell: "), command(`framehub journal cat ${quoted(addresses.journal)}`));

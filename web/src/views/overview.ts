@@ -10,7 +10,6 @@ import type { Callable, Failure, Named, Point, State } from "../told.ts";
 import { badge, command, heading, outcomeBadge, storyLink, type View } from "../view.ts";
 
 const SLOTS = 300;
-const NOTHING = "Nothing was called in the last five minutes.";
 
 function tile(label: string): { element: HTMLElement; value: HTMLElement; note: HTMLElement } {
   const value = h("div", { class: "value" }, "–");
@@ -35,6 +34,8 @@ export class Overview implements View {
   readonly #outcomes = new Chart("Calls per second", count, SLOTS);
   readonly #times = new Chart("Latency", took, SLOTS, 0.01);
   readonly #links = new Chart("Open connections", count, SLOTS);
+  readonly #nothingCalled = h("p");
+  readonly #nothingFailed = h("p");
   readonly #named: Table<Named>;
   readonly #failures: Table<Failure>;
   readonly #session: Session;
@@ -53,7 +54,7 @@ export class Overview implements View {
         { title: "p95", class: "number", cell: (row) => took(row.p95) },
         { title: "p99", class: "number", cell: (row) => took(row.p99) },
       ],
-      h("p", {}, NOTHING),
+      this.#nothingCalled,
     );
     this.#failures = new Table<Failure>(
       "What failed last",
@@ -61,10 +62,10 @@ export class Overview implements View {
         { title: "When", class: "mono", cell: (row) => seconds(row.at) },
         { title: "Name", class: "wide broken", cell: (row) => row.name },
         { title: "Outcome", class: "outcome", cell: (row) => outcomeBadge(row.outcome, row.code === "application" ? "" : row.code) },
-        { title: "After", class: "number", cell: (row) => took(row.ms) },
+        { title: "After", class: "number spare", cell: (row) => took(row.ms) },
         { title: "", class: "kept", cell: (row) => storyLink(row.exchange, "why?") },
       ],
-      h("p", {}, "Nothing failed in the last five minutes."),
+      this.#nothingFailed,
     );
     const tiles = [this.#frames, this.#calls, this.#latency, this.#errors, this.#open, this.#pending];
     const charts = [this.#traffic, this.#outcomes, this.#times, this.#links];
@@ -132,13 +133,15 @@ export class Overview implements View {
     const first = beginning(callables, welcome.addresses);
     const words = callables.length && welcome.inside ? ["Try something in the ", h("a", { href: "#/playground" }, "playground"), first ? ", or from a shell: " : "."] : [first?.why ?? ""];
     this.#named.whenEmpty(
-      h("p", {}, NOTHING),
+      this.#nothingCalled,
       h("p", { class: "muted" }, ...words),
       first ? command(first.command) : null,
     );
   }
 
   #tell(state: State, points: readonly Point[]): void {
+    say(this.#nothingCalled, `Nothing was called since ${seconds(state.since)}.`);
+    say(this.#nothingFailed, `Nothing failed since ${seconds(state.since)}.`);
     const recent = points.slice(-10);
     const mean = (pick: (point: Point) => number) => recent.reduce((sum, point) => sum + pick(point), 0) / (recent.length || 1);
     const minute = points.slice(-60);

@@ -10,7 +10,7 @@ import type { Settings } from "./settings.ts";
 
 export const FRAME_OVERHEAD = 32; // head, id, ref, two sizes and a checksum, rounded up
 /** The way out where something is too big. */
-export const IN_A_STREAM = "; send bigger things as files or a stream";
+export const IN_A_STREAM = "; send bigger things as a stream";
 
 /** Encodes what a connection sends and keeps it until it is drained. */
 export class Outbox {
