@@ -29,7 +29,7 @@ _STEPS: Final = 4
 _LAST: Final = 32 * _STEPS
 _COLUMNS: Final = (
     *("mono_ns", "time_ns", "protocol", "direction", "kind", "endpoint", "service", "function"),
-    *("code", "ref", "error", "exchange", "parent"),
+    *("head", "code", "ref", "error", "exchange", "parent"),
 )
 COLUMNS: Final = (*_COLUMNS, "bytes", "refused")
 """What ``take`` looks at."""
@@ -125,9 +125,11 @@ class Figures:
         self._now["frames"] += batch.num_rows
         self._now["bytes"] += pc.sum(batch.column("bytes")).as_py() or 0
         self._now["refused"] += batch.num_rows - batch.column("refused").null_count
-        matters = pc.and_(
-            pc.is_valid(batch.column("exchange")), pc.is_in(batch.column("kind"), value_set=pa.array(_KINDS))
-        )
+        kinds = batch.column("kind")
+        goes_on = pc.not_equal(pc.bit_wise_and(batch.column("head"), pa.scalar(outcomes.MORE, pa.int16())), 0)
+        goes_on = pc.and_(pc.equal(kinds, "binary"), pc.fill_null(goes_on, False))
+        matters = pc.and_(pc.is_valid(batch.column("exchange")), pc.is_in(kinds, value_set=pa.array(_KINDS)))
+        matters = pc.and_not(matters, goes_on)
         rows = batch.select(_COLUMNS).filter(matters)
         self.skipped += max(0, rows.num_rows - most)
         columns = {name: rows.column(name).slice(0, most).to_pylist() for name in _COLUMNS}

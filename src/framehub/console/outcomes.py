@@ -9,17 +9,21 @@ from typing import Any, Final
 from framehub.codes import ErrorCode, HubCommand, HubError, Service
 from framehub.runtime.tally import ABORTED, ERROR, OK, TIMEOUT
 
-__all__ = ["ABORTED", "CALLED", "ERROR", "KINDS", "OK", "OPEN", "OPENED", "TIMEOUT", "called", "step"]
+__all__ = ["ABORTED", "CALLED", "ERROR", "KINDS", "MORE", "OK", "OPEN", "OPENED", "TIMEOUT", "called", "is_stream", "step"]
 
 OPENED: Final = "opened"
 OPEN: Final = "open"
 
 KINDS: Final = {
-    "mfp": ("request", "response", "service"),
+    "mfp": ("request", "response", "service", "message", "binary"),
     "rpc": ("query", "result", "exception", "unknown_function", "cancel"),
     "hub": ("first", "last", "service_error", "stream_error", "command"),
 }
 """Kinds of rows that may begin or end a conversation, by protocol."""
+MORE: Final = 0b0001
+"""The flag of a binary frame that another one follows: the last one ends a stream."""
+_FILES: Final = 0b0110
+_STREAM: Final = 0b0100
 CALLED: Final = {"mfp": "endpoint", "rpc": "function", "hub": "service"}
 """What is called, by protocol."""
 
@@ -27,7 +31,7 @@ _SERVICE: Final = {Service.TIMEOUT: TIMEOUT, Service.ABORT: ABORTED, Service.UNK
 
 
 def step(row: dict[str, Any]) -> str | None:
-    """``OPENED``, an outcome, or nothing; needs protocol, kind, direction, code, error and ref of the row."""
+    """``OPENED``, an outcome, or nothing; needs protocol, kind, direction, head, code, error and ref of the row."""
     incoming = row["direction"] == "in"
     match row["protocol"]:
         case "mfp":
@@ -43,6 +47,10 @@ def _mfp(row: dict[str, Any]) -> str | None:
     match row["kind"]:
         case "request":
             return OPENED
+        case "message" if is_stream(row):
+            return OPENED
+        case "binary" if not row["head"] & MORE:
+            return OK
         case "response":
             return OK if row["error"] is None else ERROR
         case "service":
@@ -77,6 +85,11 @@ def _hub(row: dict[str, Any], *, incoming: bool) -> str | None:
         case "stream_error" if not incoming:
             return TIMEOUT if row["code"] == HubError.TIMEOUT else ERROR
     return None
+
+
+def is_stream(row: dict[str, Any]) -> bool:
+    """Whether a stream of MFP begins with it."""
+    return bool(row["kind"] == "message" and row["protocol"] == "mfp" and row["head"] & _FILES == _STREAM)
 
 
 def called(row: dict[str, Any]) -> str:
