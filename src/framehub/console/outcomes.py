@@ -9,7 +9,20 @@ from typing import Any, Final
 from framehub.codes import ErrorCode, HubCommand, HubError, Service
 from framehub.runtime.tally import ABORTED, ERROR, OK, TIMEOUT
 
-__all__ = ["ABORTED", "CALLED", "ERROR", "KINDS", "MORE", "OK", "OPEN", "OPENED", "TIMEOUT", "called", "is_stream", "step"]
+__all__ = [
+    "ABORTED",
+    "CALLED",
+    "ERROR",
+    "KINDS",
+    "MORE",
+    "OK",
+    "OPEN",
+    "OPENED",
+    "TIMEOUT",
+    "called",
+    "is_stream",
+    "step",
+]
 
 OPENED: Final = "opened"
 OPEN: Final = "open"
@@ -31,7 +44,7 @@ _SERVICE: Final = {Service.TIMEOUT: TIMEOUT, Service.ABORT: ABORTED, Service.UNK
 
 
 def step(row: dict[str, Any]) -> str | None:
-    """``OPENED``, an outcome, or nothing; needs protocol, kind, direction, head, code, error and ref of the row."""
+    """``OPENED``, an outcome, or nothing; needs protocol, kind, direction, head, code, error, ref."""
     incoming = row["direction"] == "in"
     match row["protocol"]:
         case "mfp":

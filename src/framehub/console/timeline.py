@@ -29,10 +29,11 @@ def timeline(
     rows: Sequence[Row],
     now_ns: int,
     names: Mapping[str, str] | None = None,
+    left_out: int = 0,
 ) -> Row:
     """The whole story for a page; ``now_ns`` is how late it is for what is not over.
 
-    ``names`` are better ones for what rows know by number.
+    ``names`` are better ones for what rows know by number. So many rows are missing from the middle.
     """
     start = rows[0]
     parts = [_part(exchange, family, rows, now_ns) for exchange in family]
@@ -46,8 +47,8 @@ def timeline(
         "lanes": list(lanes.values()),
         "parts": parts,
         "events": [_event(row, start, family) for row in shown],
-        "left_out": len(rows) - len(shown),
-        "sentences": _sentences(parts, rows, now_ns),
+        "left_out": len(rows) - len(shown) + left_out,
+        "sentences": _sentences(parts, rows, now_ns, left_out),
         "ms": _ms(start, rows[-1]),
     }
 
@@ -70,14 +71,14 @@ def _part(exchange: str, family: Mapping[str, str | None], rows: Sequence[Row], 
     ending = next((row for row in own if outcomes.step(row) not in (None, outcomes.OPENED)), None)
     outcome = outcomes.step(ending) if ending is not None else None
     if outcome is None:
-        outcome = outcomes.OPEN if opening["kind"] in ("request", "query", "first") else outcomes.OK
+        outcome = outcomes.OPEN if _waits(opening) else outcomes.OK
     return {
         "exchange": exchange,
         "parent": family[exchange],
         "protocol": opening["protocol"],
         "called": outcomes.CALLED[opening["protocol"]],
         "name": outcomes.called(opening) or frame_rows.says(opening),
-        "kind": opening["kind"],
+        "kind": "stream" if outcomes.is_stream(opening) else opening["kind"],
         "user": opening["user"],
         "link": opening["link"],
         "node": opening["node"],
@@ -89,6 +90,11 @@ def _part(exchange: str, family: Mapping[str, str | None], rows: Sequence[Row], 
         "code": (ending["error"] or "") if ending is not None else "",
         "ended_by": ending["direction"] if ending is not None else None,
     }
+
+
+def _waits(opening: Row) -> bool:
+    """Whether what begins so has an end."""
+    return opening["kind"] in ("request", "query", "first") or outcomes.is_stream(opening)
 
 
 def _is_inside(row: Row, family: Mapping[str, str | None]) -> bool:
@@ -131,12 +137,17 @@ def _event(row: Row, start: Row, family: Mapping[str, str | None]) -> Row:
 # --- in words ------------------------------------------------------------------------------------------
 
 
-def _sentences(parts: Sequence[Row], rows: Sequence[Row], now_ns: int) -> list[Row]:
+def _sentences(parts: Sequence[Row], rows: Sequence[Row], now_ns: int, left_out: int) -> list[Row]:
     told: list[Row] = []
     root = parts[0]
     if "link" not in root:
         return told
     by = f"User {root['user']}" if root["user"] else "A client"
+    if root["kind"] == "stream":
+        begins = "The gateway began" if _asked_by_us(root, rows) else f"{by} began"
+        told.append(_said(f"{begins} a stream to {root['called']} {root['name']}.", "asked", root["opened"]))
+        hops = [sentence for part in parts for sentence in _hops(part, rows, now_ns)]
+        return sorted([*told, *hops, _end_of_stream(root, rows, left_out)], key=lambda one: float(one["at"]))
     if root["kind"] not in ("request", "query", "first"):
         return [_said(f"{by} sent {root['name']}.", "asked", 0.0)]
     who = "The gateway asked its client for" if _asked_by_us(root, rows) else f"{by} asked for"
@@ -228,6 +239,29 @@ def _end(root: Row) -> Row:
             text = f"It is not over: nobody has answered for {took}."
         case _:
             text = f"The client had its answer after {took}."
+    return _said(text, root["outcome"], root["opened"] + root["ms"])
+
+
+def _end_of_stream(root: Row, rows: Sequence[Row], left_out: int) -> Row:
+    took, code = _took(root["ms"]), f" ({root['code']})" if root["code"] else ""
+    sender, receiver = "client", "gateway"
+    if _asked_by_us(root, rows):
+        sender, receiver = receiver, sender
+    who = "client" if root["ended_by"] == "in" else "gateway"
+    match root["outcome"]:
+        case outcomes.OK:
+            text = f"It ended after {took}."
+        case outcomes.OPEN:
+            text = f"It is not over, {took} so far."
+        case outcomes.TIMEOUT:
+            text = f"The {who} gave it up after {took}: nothing had gone on for too long{code}."
+        case _ if who == sender:
+            text = f"The {sender} broke it off after {took}{code}."
+        case _:
+            text = f"The {receiver} did not take it, or no more of it: it said so after {took}{code}."
+    chunks = [row for row in _own(root["exchange"], rows) if row["kind"] == "binary"]
+    if chunks and not left_out:
+        text += f" Its frames have {sum(row['bytes'] for row in chunks):,} bytes in all."
     return _said(text, root["outcome"], root["opened"] + root["ms"])
 
 

@@ -162,8 +162,8 @@ class Console:
         rows = found.everything
         if not self._inside:
             rows = [{**row, "raw": None} for row in rows]
-        told = timeline(found.exchange, found.family, rows, time_ns(), service_names(self._gateway))
-        told["left_out"] += found.left_out
+        names = service_names(self._gateway)
+        told = timeline(found.exchange, found.family, rows, time_ns(), names, found.left_out)
         told["journal"] = str(directory.absolute())
         return told
 

@@ -4,6 +4,7 @@ What caused it and what it caused belong to it: a request whose handler called a
 that call, whichever of the two is asked for.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,6 +41,7 @@ WANTED = [
     "function",
     "endpoint",
     "kind",
+    "head",
     "id",
     "ref",
     "code",
@@ -156,14 +158,14 @@ def _told_near(exchange: bytes, near: _Near, most_rows: int, most_raw: int) -> S
     causes = causes.filter(pc.is_valid(causes["parent"]))
     parents = _parents(exchange, causes)
     family = _descendants([exchange, *parents][-1], causes)
-    rows: list[dict[str, Any]] = []
-    left_out = 0
+    first: list[dict[str, Any]] = []
+    last: deque[dict[str, Any]] = deque(maxlen=most_rows // 2)
+    count = 0
     wanted = {exchange, *family}
     for row in _rows(near(WANTED, sorted(wanted)), wanted, most_raw):
-        if len(rows) < most_rows:
-            rows.append(row)
-        else:
-            left_out += 1
+        (first if len(first) < most_rows - most_rows // 2 else last).append(row)
+        count += 1
+    rows = [*first, *last]
     own = exchange.hex()
     return Story(
         exchange=own,
@@ -172,7 +174,7 @@ def _told_near(exchange: bytes, near: _Near, most_rows: int, most_raw: int) -> S
         children=[child.hex() for child, cause in family.items() if cause == exchange],
         family={member.hex(): cause.hex() if cause else None for member, cause in family.items()},
         everything=rows,
-        left_out=left_out,
+        left_out=count - len(rows),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from framehub.codes import HubCommand, HubError, HubState, Service
+from framehub.codes import BinaryKind, HubCommand, HubError, HubState, Service
 from framehub.hub.headers import HubFrame, Way, encode
 from framehub.journal.columns import to_batch
 from framehub.journal.hub_rows import HubRows, stream_exchange
@@ -12,7 +12,14 @@ from framehub.journal.mfp_rows import IN, OUT, LinkRows
 from framehub.journal.record import NO_ID, Row
 from framehub.journal.rpc_rows import RpcRows
 from framehub.mfp import codec, envelope
-from framehub.mfp.frames import Frame, RequestFrame, ResponseFrame, ServiceFrame
+from framehub.mfp.frames import (
+    BinaryFrame,
+    Frame,
+    MessageFrame,
+    RequestFrame,
+    ResponseFrame,
+    ServiceFrame,
+)
 from framehub.rpc import words
 
 CLIENT, WORKER, SERVICE = b"client--", b"worker--", b"service-"
@@ -45,6 +52,17 @@ class Script:
     def respond(self, ms: float, *, error: str | None = None, exchange: bytes = ASKED) -> None:
         frame = ResponseFrame(id=9, ref=1, payload=envelope.encode("nap", "well"))
         self.say(ms, OUT, frame, exchange, endpoint="nap", error=error)
+
+    def stream(self, ms: float, way: int = IN, name: str = "upload", *, exchange: bytes = ASKED) -> None:
+        frame = MessageFrame(id=1, payload=envelope.encode(name), streaming=True)
+        self.say(ms, way, frame, exchange, endpoint=name)
+
+    def chunk(self, ms: float, way: int = IN, *, final: bool = False, exchange: bytes = ASKED) -> None:
+        frame = BinaryFrame(id=2, ref=1, kind=BinaryKind.STREAMING, key=0, data=bytes(100), final=final)
+        self.say(ms, way, frame, exchange)
+
+    def refuse(self, ms: float, way: int = OUT, *, own: bool = False, exchange: bytes = ASKED) -> None:
+        self.say(ms, way, ServiceFrame(id=3, code=Service.ABORT, ref=1, own=own), exchange)
 
     def give_up(self, ms: float, *, exchange: bytes = ASKED) -> None:
         self.say(ms, IN, ServiceFrame(id=2, code=Service.TIMEOUT, ref=1, own=True), exchange)

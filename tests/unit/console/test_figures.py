@@ -128,3 +128,25 @@ def test_what_the_gateway_asks_of_a_client_is_no_call() -> None:
     figures = taken(script)
     figures.forget()
     assert figures.told() == []
+
+
+def test_a_stream_is_a_call_and_its_chunks_take_no_time_to_follow() -> None:
+    script = Script()
+    script.stream(0)
+    for ms in range(1, 9):
+        script.chunk(ms)
+    script.chunk(9, final=True)
+    script.stream(10, exchange=b"another-stream-!")
+    script.refuse(12, exchange=b"another-stream-!")
+    script.stream(13, OUT, exchange=b"one-of-ours-----")
+    script.chunk(14, OUT, final=True, exchange=b"one-of-ours-----")
+    figures = taken(script, most=6)
+    assert figures.skipped == 0
+    (named,) = figures.told()
+    assert (named["called"], named["name"], named["outcomes"]) == (
+        "endpoint",
+        "upload",
+        {"ok": 1, "aborted": 1},
+    )
+    assert [failure["ms"] for failure in figures.failures] == [2.0]
+    assert figures.tick(0)["frames"] == 14

@@ -5,6 +5,7 @@ import pytest
 from framehub.codes import HubError, HubState
 from framehub.console.outcomes import called, step
 from framehub.journal.mfp_rows import IN, OUT
+from framehub.mfp.frames import MessageFrame
 from framehub.rpc import words
 from tests.unit.console.rows import CLIENT, WORKER, Script, closed, pondered, timed_out
 
@@ -41,6 +42,18 @@ def test_streams_of_the_hub() -> None:
     script.hub(1, OUT, HubState.SERVICE_ERROR, 0)
     script.hub(1, OUT, HubState.STREAM_ERROR, HubError.BUSY)
     assert steps(script) == ["ok", "error", "error"]
+
+
+def test_streams_of_mfp_begin_with_a_message_and_end_with_the_last_frame() -> None:
+    script = Script()
+    script.stream(0)
+    script.chunk(1)
+    script.chunk(2, final=True)
+    script.refuse(3)
+    script.say(4, IN, MessageFrame(id=5, payload=b"x", expected=(1,)), endpoint="album")
+    script.say(5, IN, MessageFrame(id=6, payload=b"x", files=((1, b"y"),)), endpoint="picture")
+    script.say(6, IN, MessageFrame(id=7, payload=b"x"), endpoint="chat")
+    assert steps(script) == ["opened", None, "ok", "aborted", None, None, None]
 
 
 @pytest.mark.parametrize(("error", "outcome"), [(None, "ok"), ("application", "error")])

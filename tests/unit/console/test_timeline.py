@@ -1,6 +1,6 @@
 """One conversation as a timeline."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -150,3 +150,49 @@ def test_a_member_of_the_family_beyond_what_was_read_has_no_more_than_its_name()
     assert story["parts"][1] == {
         "exchange": CALLED.hex(), "parent": ASKED.hex(), "name": "", "outcome": "", "ms": None,
     }  # fmt: skip
+
+
+REFUSED = "did not take it, or no more of it: it said so after 9 ms."
+LATE = "gave it up after 9 ms: nothing had gone on for too long."
+
+
+def streamed(way: int = IN) -> Script:
+    script = Script()
+    script.stream(0, way)
+    script.chunk(5, way)
+    return script
+
+
+@pytest.mark.parametrize(
+    ("way", "end", "said", "outcome"),
+    [
+        (IN, lambda made: made.chunk(9, final=True), "It ended after 9 ms.", "ok"),
+        (IN, lambda made: made.refuse(9, IN, own=True), "The client broke it off after 9 ms.", "aborted"),
+        (IN, lambda made: made.refuse(9), f"The gateway {REFUSED}", "aborted"),
+        (IN, lambda made: made.give_up(9), f"The client {LATE}", "timeout"),
+        (IN, lambda _: None, "It is not over, 5 s so far.", "open"),
+        (OUT, lambda made: made.refuse(9, IN), f"The client {REFUSED}", "aborted"),
+        (OUT, lambda made: made.refuse(9, OUT, own=True), "The gateway broke it off after 9 ms.", "aborted"),
+    ],
+)
+def test_a_stream_says_how_it_ended(way: int, end: Callable[[Script], None], said: str, outcome: str) -> None:
+    script = streamed(way)
+    end(script)
+    story = told(script, {ASKED.hex(): None})
+    began, ended = texts(story)
+    assert began == ("User 7 began" if way == IN else "The gateway began") + " a stream to endpoint upload."
+    assert ended.startswith(f"{said} Its frames have ")
+    (part,) = story["parts"]
+    assert (part["kind"], part["outcome"]) == ("stream", outcome)
+
+
+def test_a_stream_without_frames_or_with_more_than_are_known_says_nothing_of_their_bytes() -> None:
+    script = Script()
+    script.stream(0)
+    script.refuse(1)
+    assert "bytes" not in texts(told(script, {ASKED.hex(): None}))[-1]
+    whole = streamed()
+    family = {ASKED.hex(): None}
+    story = timeline(ASKED.hex(), family, whole.told, at(9)[0], None, 7)
+    assert "bytes" not in texts(story)[-1]
+    assert story["left_out"] == 7

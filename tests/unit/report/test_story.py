@@ -153,6 +153,8 @@ def _id(journal: Path, link: str, number: int) -> int:
 def test_the_newest_is_bounded_in_rows_bytes_and_time(tmp_path: Path, link: str) -> None:
     story = tell_newest(f"{link}:1", tmp_path, seconds=60, most_rows=3, most_raw=7)
     assert (len(story.everything), story.left_out) == (3, 1)
+    every = tell_newest(f"{link}:1", tmp_path, seconds=60, most_rows=99, most_raw=7).everything
+    assert story.everything == [*every[:2], every[-1]], "the beginning and the end"
     assert {len(row["raw"]) for row in story.everything} == {7}
     with pytest.raises(JournalError, match="framehub story"):
         tell_newest(f"{link}:1", tmp_path, seconds=-1, most_rows=3, most_raw=7)
