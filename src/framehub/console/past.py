@@ -50,12 +50,11 @@ def recent(node: Node, now: float) -> Past:
     since, first = began, now
     try:
         for piece in backwards(node):
-            # Copied, or they would keep the frames beside them.
-            found = [batch.take(np.arange(batch.num_rows)) for batch in read_part(piece, columns=COLUMNS)]
+            found = list(read_part(piece, columns=COLUMNS))
             last_seq = last_seq or piece.last_seq
             rows += piece.rows
             if found:  # else it is damaged
-                batches[:0] = found
+                batches.insert(0, _copied(found))
                 first = found[0].column("time_ns")[0].as_py() / _NS
                 if first < began:
                     break
@@ -66,6 +65,12 @@ def recent(node: Node, now: float) -> Past:
         _end_if_gone(exc)
         since = first
     return Past(batches, last_seq, since)
+
+
+def _copied(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """As one, and without the frames that lie beside what was read."""
+    joined = _joined(batches)
+    return joined if len(batches) > 1 else joined.take(np.arange(joined.num_rows))
 
 
 def _end_if_gone(exc: JournalError) -> None:
