@@ -15,7 +15,7 @@ from framehub.journal.reader import snapshot
 from framehub.pipeline.census import count_rows
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.journal import read_parts
-from framehub.pipeline.session import SQL, running, session
+from framehub.pipeline.session import SQL, end, running, session
 from framehub.pipeline.source import read_unsound
 from framehub.pipeline.stages.violations import recorded_violations
 
@@ -85,4 +85,4 @@ def audit(
         raise PipelineError(f"the audit of {path} failed: {reason(exc)}") from exc
     finally:
         if own is not None:
-            own.stop()
+            end(own)

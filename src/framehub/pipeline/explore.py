@@ -17,7 +17,7 @@ from framehub.pipeline import snapshots
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.journal import literal
 from framehub.pipeline.schemas import TABLES
-from framehub.pipeline.session import SQL, running, session
+from framehub.pipeline.session import SQL, end, running, session
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def explorer(
             yield Explorer(using, found[0])
     finally:
         if own is not None:
-            own.stop()
+            end(own)
 
 
 def _plain(answer: DataFrame) -> DataFrame:

@@ -17,7 +17,7 @@ from framehub.errors import PipelineError
 from framehub.journal.reader import Part, positions, snapshot
 from framehub.pipeline import snapshots
 from framehub.pipeline.failures import FAILURES, reason
-from framehub.pipeline.session import SQL, running, session
+from framehub.pipeline.session import SQL, end, running, session
 from framehub.pipeline.state import State, check_same_journal, load_state
 from framehub.pipeline.step import step
 
@@ -207,7 +207,7 @@ def _ready(
             raise PipelineError(f"the run over {journal} failed: {reason(exc)}") from exc
         finally:
             if own is not None:
-                own.stop()
+                end(own)
 
 
 def _within(progress: Progress, done: int, rows: int, total: int) -> Callable[[str, float], None]:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -74,6 +75,13 @@ def session(
         if (half_started := SparkContext._active_spark_context) is not None:
             half_started.stop()
         raise PipelineError(f"Spark did not start on {master}: {_reason(exc, log)}") from exc
+
+
+def end(spark: SparkSession) -> None:
+    """End what ``session`` started, quietly also after a Ctrl-C: the JVM ends with us anyway."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        spark.stop()
 
 
 def running(master: str | None = None) -> SparkSession | None:
