@@ -14,6 +14,8 @@ HELD: Final = 30.0
 """Seconds for which a worker is believed to hold what it said; it remembers answers for longer."""
 MAX_BEGUN: Final = 100_000
 """Queries that may not be run twice and are remembered as begun; the oldest make room."""
+SPARE: Final = 0.9
+"""Of the time that callers wait, what is reckoned with."""
 ASIDE_SECONDS: Final = 0.05
 """How often it is looked which queries have waited too long, at most."""
 LATE: Final = 1.0
@@ -73,19 +75,11 @@ class Placing:
         function = self._registry.functions.get(name)
         if function is None or not function.workers:
             return False
-        limit = self._set_aside(function, now)
-        line, known, rate = function.waiting.in_time, 0, 0.0
-        for worker in function.workers:
-            if (beyond := len(worker.jobs) - worker.runs) < 0:
-                return False
-            line += beyond
-            if seconds := worker.pace.of(name):
-                known += 1
-                rate += 1 / seconds
-        if not known:
+        given, rate = _pace(function)
+        if given < 0:
             return False
-        wait = line / (rate * len(function.workers) / known)
-        return wait > limit
+        limit = self._set_aside(function, given, rate, now)
+        return rate > 0 and (function.waiting.in_time + given) / rate > limit
 
     def may_come(self, function: Function | None, now: float) -> float:
         """Until when a function that nobody offers may still be offered; zero if not."""
@@ -260,7 +254,8 @@ class Placing:
         for function in list(self._registry.functions.values()):
             if function.waiting.grouped:  # what held them back may have ended elsewhere
                 self._feed_any(function, now)
-            self._set_aside(function, now)
+            if function.waiting.in_time:
+                self._set_aside(function, *_pace(function), now)
         late = [
             job
             for function in self._registry.functions.values()
@@ -322,15 +317,17 @@ class Placing:
         (function.waiting.push_front if front else function.waiting.push)(job)
         self.waiting += 1
 
-    def _set_aside(self, function: Function, now: float) -> float:
-        """Where callers are known to give up, let those wait that they hardly wait for any more.
+    def _set_aside(self, function: Function, given: int, rate: float, now: float) -> float:
+        """Where callers are known to give up, let those wait that will hardly be answered before.
 
-        Return how long a query may wait.
+        They give up after twice as long as a query may wait, and its worker has others before it. Return how
+        long it may wait.
         """
         limit = function.patience.limit(self._settings.max_wait, now)
         if limit < self._settings.max_wait and now >= function.aside_at + ASIDE_SECONDS:
             function.aside_at = now
-            function.waiting.set_aside(now - limit)
+            ahead = max(given, 0) / rate if rate else 0.0
+            function.waiting.set_aside(now - max(limit, 2 * SPARE * limit - ahead))
         return limit
 
     def _take_out(self, job: Job) -> None:
@@ -348,3 +345,17 @@ class Placing:
         waiting, self._for_holders = self._for_holders, {}
         for job in waiting.values():
             self.place(job, now)
+
+
+def _pace(function: Function) -> tuple[int, float]:
+    """How many queries its workers have that they have not begun, less than none if one could begin another;
+    and how many of its answers they give in a second, zero if that is not known."""
+    given, known, rate = 0, 0, 0.0
+    for worker in function.workers:
+        if (beyond := len(worker.jobs) - worker.runs) < 0:
+            return -1, 0.0
+        given += beyond
+        if seconds := worker.pace.of(function.name):
+            known += 1
+            rate += 1 / seconds
+    return given, rate * len(function.workers) / known if known else 0.0

@@ -193,7 +193,7 @@ def test_who_came_in_time_is_not_kept_by_those_that_nobody_waits_for_any_more() 
     (running,) = board.proxy.registry.workers[b"w"].jobs.values()
     assert running is jobs[0]
     board.ask(b"c", b"later")
-    board.wait(board.now + 1.5)  # the clock looks at it, too, though nobody asks
+    board.wait(board.now + 2.5)  # the clock looks at it, too, though nobody asks
     answer(board)
     (running,) = board.proxy.registry.workers[b"w"].jobs.values()
     assert running is jobs[1]
