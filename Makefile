@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock stale clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz examples
@@ -82,6 +82,9 @@ docs: setup ## regenerate the pages of docs/reference that come from the code
 
 lock: ## choose the newest versions that fit and pin them in requirements/*.txt
 	@scripts/lock.sh
+
+stale: ## list saved results that are older than what they measure
+	@$(or $(wildcard $(bin)/python),python3) -m scripts.stale
 
 clean: ## remove caches and build output; .venv stays
 	@rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

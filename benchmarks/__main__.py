@@ -1,6 +1,7 @@
 """``python -m benchmarks [--list] [--save NAME] [NAME...]``: measure all, or what is named."""
 
 import argparse
+import shlex
 import sys
 import time
 from importlib import import_module
@@ -53,14 +54,16 @@ def main() -> int:
         return 0
     report = Report()
     for name in chosen(asked.names):
-        report.section(f"{name}: {first_line(name)}")
+        module = import_module(f"benchmarks.bench_{name}")
+        report.section(f"{name}: {first_line(name)}", module.MEASURES)
         began = time.perf_counter()
-        import_module(f"benchmarks.bench_{name}").main(report)
+        module.main(report)
         print(f"   ({time.perf_counter() - began:.1f} s)\n", flush=True)
     if report.targets:
         print("== targets", *report.summary(), sep="\n   ")
     if asked.save:
-        print(f"saved in {report.save(asked.save)}")
+        command = f'make bench ARGS="{shlex.join(sys.argv[1:])}"'
+        print(f"saved in {report.save(asked.save, command)}")
     return 0
 
 

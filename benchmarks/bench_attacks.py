@@ -33,6 +33,14 @@ from tests.attacks.busy import A, BusyAttack, BusySiege
 from tests.attacks.hub_arena import HubArena
 from tests.attacks.rpc_arena import RpcArena
 
+MEASURES = (
+    "src/framehub/gateway",
+    "src/framehub/hub",
+    "src/framehub/mfp",
+    "src/framehub/rpc",
+    "src/framehub/runtime",
+)
+
 SECONDS = 3.0
 WANTED_MS = 250.0
 """99 of 100 honest requests, during any attack."""

@@ -20,6 +20,8 @@ from msgspec.json import decode, encode
 import framehub
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/mfp", "src/framehub/runtime")
+
 MIB = 2**20
 SIZE_MIB = 2048
 LIMIT_MIB = 100.0

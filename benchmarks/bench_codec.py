@@ -19,6 +19,8 @@ from framehub.codes import BinaryKind
 from framehub.mfp import codec
 from framehub.mfp.frames import BinaryFrame, Frame, MessageFrame, RequestFrame, ResponseFrame
 
+MEASURES = ("src/framehub/mfp",)
+
 PEER = "benchmarks.peers.msgpack_map"
 ROUNDS = 25
 CALLS = 2_000

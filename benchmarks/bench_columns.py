@@ -7,6 +7,8 @@ as many Arrow carries as JSON.
 from benchmarks.measuring import Processes
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/rpc", "src/framehub/runtime")
+
 OURS = "benchmarks.sides.rpc"
 SIZES = (1_000, 10_000, 100_000)
 ROUNDS = 3

@@ -10,6 +10,8 @@ from statistics import quantiles
 from benchmarks.measuring import Process, Processes
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/mfp", "src/framehub/runtime")
+
 BARE, MFP, IDLE = "benchmarks.sides.bare", "benchmarks.sides.mfp", "benchmarks.sides.idle"
 WANTED = 10_000
 FIRST = 100

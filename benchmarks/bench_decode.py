@@ -36,6 +36,8 @@ from framehub.pipeline.session import session
 from framehub.pipeline.source import encode_parts
 from framehub.pipeline.stages.unsound import unsound
 
+MEASURES = ("src/framehub/journal", "src/framehub/mfp", "src/framehub/pipeline")
+
 FRAMES = int(os.environ.get("FRAMES", "2000000"))
 JOURNAL = os.environ.get("JOURNAL")
 ROUNDS = 3

@@ -24,6 +24,8 @@ import pyarrow.dataset as ds
 from benchmarks.report import Report
 from framehub.gateway.traffic import drive
 
+MEASURES = ("src/framehub/gateway", "src/framehub/journal", "src/framehub/pipeline")
+
 SECONDS = 90.0
 PAUSE = 0.5
 FIRST = 3

@@ -18,6 +18,8 @@ from framehub.pipeline.session import session
 from framehub.pipeline.stages.exchanges import exchanges
 from framehub.pipeline.stages.frames import frames
 
+MEASURES = ("src/framehub/journal", "src/framehub/pipeline")
+
 TO_SCAN = 0.6
 SCAN, NARROW, FRAMES, EXCHANGES = "scan", "scan, no raw", "frames", "exchanges"
 

@@ -18,6 +18,8 @@ from benchmarks.measuring import (
 )
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/gateway", "src/framehub/hub", "src/framehub/runtime")
+
 BARE, HUB = "benchmarks.sides.bare", "benchmarks.sides.hub"
 SIZE = 64
 CONNECTIONS = ((1, 1), (1, 64), (8, 8), (8, 64), (100, 1), (100, 64))

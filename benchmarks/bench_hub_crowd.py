@@ -9,6 +9,8 @@ from benchmarks.bench_connections import FIRST, KIB, WANTED, possible
 from benchmarks.measuring import Process, Processes
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/gateway", "src/framehub/hub", "src/framehub/runtime")
+
 HUB = "benchmarks.sides.hub"
 TRIPS = 1_000
 

@@ -27,6 +27,15 @@ from benchmarks.measuring import (
 )
 from benchmarks.report import Report
 
+MEASURES = (
+    "src/framehub/gateway",
+    "src/framehub/hub",
+    "src/framehub/journal",
+    "src/framehub/mfp",
+    "src/framehub/rpc",
+    "src/framehub/runtime",
+)
+
 SIDES, BARE, HUB = "benchmarks.sides.journal", "benchmarks.sides.zmq_bare", "benchmarks.sides.hub"
 OFF, ON = "journal off", "journal on"
 FLIGHT = 64

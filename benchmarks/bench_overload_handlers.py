@@ -4,6 +4,8 @@ from benchmarks.overloading import Line, run
 from benchmarks.report import Report
 from benchmarks.sides.overload import BLINK
 
+MEASURES = ("src/framehub/gateway", "src/framehub/mfp", "src/framehub/runtime")
+
 LINES = [
     Line(what, name, 1 / BLINK, patience, 3.0, 3)
     for what, name in (("blink", "a plain handler"), ("blink_later", "a coroutine handler"))

@@ -8,6 +8,8 @@ from benchmarks.measuring import RATIO_WIDTH, Case, Contender, Processes, in_tur
 from benchmarks.peers.environments import NoEnvironment, python_of
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/mfp", "src/framehub/runtime")
+
 MFP = "benchmarks.sides.mfp"
 CASES = (Case(64, 1, together=True), Case(64, 64))
 TARGET_CASE = CASES[1]

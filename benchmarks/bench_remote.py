@@ -31,6 +31,14 @@ import framehub
 from benchmarks.report import Report
 from framehub.pipeline import remote, session
 
+MEASURES = (
+    "src/framehub/pipeline/remote_function.py",
+    "src/framehub/pipeline/remote_task.py",
+    "src/framehub/pipeline/remote_types.py",
+    "src/framehub/rpc",
+    "src/framehub/runtime",
+)
+
 ROOT: Final = Path(__file__).parents[1]
 MODULE: Final = "benchmarks.sides.remote_functions"
 ANY: Final = "127.0.0.1:0"

@@ -19,6 +19,8 @@ from benchmarks.measuring import (
 )
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/mfp", "src/framehub/runtime")
+
 BARE, MFP = "benchmarks.sides.bare", "benchmarks.sides.mfp"
 SMALL = (Case(64, 1, together=True), Case(64, 64), Case(64, 1))
 LARGE = (Case(65_536, 64), Case(1_048_576, 8))

@@ -25,6 +25,8 @@ from benchmarks.measuring import (
 from benchmarks.peers.environments import NoEnvironment, python_of
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/gateway", "src/framehub/mfp", "src/framehub/rpc", "src/framehub/runtime")
+
 BARE, OURS = "benchmarks.sides.zmq_bare", "benchmarks.sides.rpc"
 LIMIT = "zmq.proxy, no acks"
 OURS_BARE, OURS_JOURNAL = "ours, bare peers", "the same, journaled"

@@ -19,6 +19,8 @@ from benchmarks.peers.environments import python_of
 from benchmarks.report import Report
 from benchmarks.whole_runs import Spent, run, spent
 
+MEASURES = ("src/framehub/journal", "src/framehub/pipeline")
+
 ROUNDS = 2
 FRAMES = int(os.environ.get("FRAMES", "1000000"))
 OURS, THEIRS = "framehub", "DuckDB"

@@ -17,6 +17,8 @@ from benchmarks.report import Report
 from benchmarks.whole_runs import run
 from framehub.journal.generate import generate
 
+MEASURES = ("src/framehub/journal", "src/framehub/pipeline")
+
 MILLIONS = [float(word) for word in os.environ.get("MILLIONS", "1,5,20").split(",")]
 EXPONENT = 1.1
 DRIVER = "spark.driver.memory=4g"

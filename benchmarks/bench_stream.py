@@ -9,6 +9,8 @@ from statistics import quantiles
 from benchmarks.measuring import RATIO_HEAD, RATIO_WIDTH, Contender, Process, Processes, ratio
 from benchmarks.report import Report
 
+MEASURES = ("src/framehub/mfp", "src/framehub/runtime")
+
 BARE, MFP = "benchmarks.sides.bare", "benchmarks.sides.mfp"
 SIZE = 2**30
 CHUNK = 2**16

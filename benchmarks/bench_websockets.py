@@ -10,6 +10,8 @@ from benchmarks.measuring import RATIO_HEAD, RATIO_WIDTH, Case, Contender, Proce
 from benchmarks.peers.environments import NoEnvironment, python_of
 from benchmarks.report import Report
 
+MEASURES = ("requirements",)
+
 BARE, IDLE = "benchmarks.sides.bare", "benchmarks.sides.idle"
 CASES = (Case(64, 1, together=True), Case(64, 64), Case(65_536, 64))
 LIBRARIES = {"aiohttp": "benchmarks.peers.aiohttp_echo", "websockets": "benchmarks.peers.websockets_echo"}

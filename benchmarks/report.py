@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -52,14 +53,17 @@ class Report:
 
     def __init__(self) -> None:
         self.sections: list[tuple[str, list[str]]] = []
+        self.measures: set[str] = set()
+        """Paths in the repository that the figures are about."""
         self.targets: list[Target] = []
         self.method = BEST_COUNTS
         """What of the rounds counts, in words."""
         self.load_before = os.getloadavg()[0]
 
-    def section(self, title: str) -> None:
-        """A benchmark begins."""
+    def section(self, title: str, measures: Iterable[str]) -> None:
+        """A benchmark begins; ``measures`` are the paths that it is about."""
         print(f"== {title}", flush=True)
+        self.measures.update(measures)
         self.sections.append((title, []))
 
     def say(self, line: str = "") -> None:
@@ -89,11 +93,11 @@ class Report:
         hits = sum(target.is_hit for target in self.targets)
         return [*lines, f"{hits} of {len(self.targets)} targets hit"]
 
-    def save(self, name: str) -> Path:
-        """Write ``benchmarks/results/NAME.md``."""
+    def save(self, name: str, command: str) -> Path:
+        """Write ``benchmarks/results/NAME.md``; ``command`` is what measures it again."""
         file = RESULTS / f"{name}.md"
         file.parent.mkdir(exist_ok=True)
-        lines = [f"# Results: {name}", "", *(f"- {line}" for line in self._circumstances()), ""]
+        lines = [f"# Results: {name}", "", *(f"- {line}" for line in self._circumstances(command)), ""]
         lines += [self.method, "", "## Targets", ""]
         lines += ["| target | wanted | found | |", "| --- | --- | --- | --- |"]
         lines += [f"| {one.what} | {one.bound} | {one.figure} | {one.mark} |" for one in self.targets]
@@ -102,7 +106,7 @@ class Report:
         file.write_text("\n".join(lines) + "\n")
         return file
 
-    def _circumstances(self) -> list[str]:
+    def _circumstances(self, command: str) -> list[str]:
         chosen = cores()
         pinned = (
             f"server on core {chosen[0]}, client on core {chosen[1]} or, with one call in flight, beside it"
@@ -113,6 +117,8 @@ class Report:
         return [
             f"when: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             f"commit: {_commit()}",
+            f"command: {command}",
+            f"measures: {', '.join(sorted(self.measures))}",
             f"machine: {_processor()}, {os.cpu_count()} cores, {_memory()}; {pinned}",
             f"system: {platform.system()} {platform.release()}, Python {platform.python_version()}",
             f"libraries: {libraries}",

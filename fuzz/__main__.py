@@ -16,6 +16,8 @@ from pathlib import Path
 from fuzz import mutations, seeds
 from scripts import results
 
+ROOMS = {"codec": "mfp", "connection": "mfp", "envelope": "mfp", "hub": "hub", "rpc": "rpc"}
+"""Where in src/framehub the targets' subjects live."""
 WORK = seeds.ROOT / "out" / "fuzz"
 PROGRESS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\S+)")
 
@@ -75,7 +77,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random choices (1)")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="run this one input and stop")
     parser.add_argument("--merge", action="store_true", help="keep in fuzz/corpus what long runs found")
-    parser.add_argument("--record", action="store_true", help="add a line to benchmarks/results/fuzz.md")
+    parser.add_argument("--record", action="store_true", help="add a line to benchmarks/results/fuzz-*.md")
     asked = parser.parse_args()
     has_guide = find_spec("atheris") is not None
     if not has_guide:
@@ -95,8 +97,9 @@ def main() -> int:
         print(f"{target}: {executed:,} inputs in {seconds:,.1f} s, {rate:,.0f} a second; {reached}")
         if asked.record:
             file = results.add(
-                "fuzz",
-                "Fuzzing",
+                f"fuzz-{ROOMS[target]}",
+                f"Fuzzing of {ROOMS[target]}",
+                measures=(f"src/framehub/{ROOMS[target]}",),
                 command=f"make fuzz ARGS='{target} --runs {asked.runs} --seed {asked.seed}'",
                 executions=executed,
                 seconds=seconds,

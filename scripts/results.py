@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
@@ -21,13 +22,26 @@ def commit() -> str:
     return (git("rev-parse", "--short", "HEAD") or "unknown") + ("+" if changed else "")
 
 
-def add(name: str, title: str, *, command: str, executions: int, seconds: float, outcome: str) -> Path:
-    """Append a line; the file is made if it is not there."""
+def add(
+    name: str,
+    title: str,
+    *,
+    measures: Sequence[str],
+    command: str,
+    executions: int,
+    seconds: float,
+    outcome: str,
+) -> Path:
+    """Append a line; the file is made if it is not there.
+
+    ``measures`` are the paths that the run is about: ``scripts/stale.py`` tells when they have changed.
+    """
     file = RESULTS / f"{name}.md"
     if not file.exists():
         RESULTS.mkdir(parents=True, exist_ok=True)
         head = " | ".join(COLUMNS)
-        file.write_text(f"# {title}\n\n| {head} |\n|{' --- |' * len(COLUMNS)}\n")
+        said = f"- measures: {', '.join(measures)}"
+        file.write_text(f"# {title}\n\n{said}\n\n| {head} |\n|{' --- |' * len(COLUMNS)}\n")
     rate = executions / max(seconds, 1e-9)
     day = time.strftime("%Y-%m-%d", time.gmtime())
     cells = (day, commit(), f"`{command}`", f"{executions:,}", f"{seconds:,.0f}", f"{rate:,.0f}", outcome)

@@ -23,3 +23,7 @@ pytest tests -m "not spark" -n 2 -q --ignore=tests/unit/mfp --ignore=tests/unit/
     --ignore=tests/conformance
 # What does shares a session in each of two processes; the tests of a file stay together.
 pytest tests -m spark -n 2 --dist loadfile -q
+
+# What the figures in benchmarks/results are worth now; no failure, whatever it says.
+echo
+.venv/bin/python -m scripts.stale || true

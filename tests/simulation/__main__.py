@@ -100,6 +100,7 @@ def main() -> int:
         file = results.add(
             "simulation",
             "Simulated connections",
+            measures=("src/framehub/mfp",),
             command=command,
             executions=total["connections"],
             seconds=seconds,

@@ -40,6 +40,7 @@ def main() -> int:
             results.add(
                 "chaos-hub",
                 "The hub under kill -9",
+                measures=("src/framehub/hub", "src/framehub/runtime"),
                 command=f"make chaos-hub ARGS='--kills {asked.kills} --seed {asked.seed} {name}'",
                 executions=verdict.figures["conversations"],
                 seconds=verdict.figures["seconds"],

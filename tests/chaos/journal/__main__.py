@@ -29,6 +29,7 @@ def main() -> int:
         results.add(
             "chaos-journal",
             "The journal under kill -9",
+            measures=("src/framehub/gateway", "src/framehub/journal"),
             command=f"make chaos-journal ARGS='--kills {asked.kills} --seed {asked.seed}'",
             executions=verdict.figures["acknowledged"],
             seconds=verdict.figures["seconds"],

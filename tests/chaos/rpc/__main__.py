@@ -43,6 +43,7 @@ def main() -> int:
             results.add(
                 "chaos-rpc",
                 "Remote functions under kill -9",
+                measures=("src/framehub/rpc", "src/framehub/runtime"),
                 command=command,
                 executions=verdict.figures["executions"],
                 seconds=verdict.figures["seconds"],

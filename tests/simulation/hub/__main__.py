@@ -85,6 +85,7 @@ def main() -> int:
         file = results.add(
             "simulation-hub",
             "The simulated hub",
+            measures=("src/framehub/hub",),
             command=f"make simulate-hub ARGS='{options}'",
             executions=total["streams"],
             seconds=seconds,

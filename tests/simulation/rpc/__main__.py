@@ -81,6 +81,7 @@ def main() -> int:
         file = results.add(
             "simulation-rpc",
             "Simulated remote functions",
+            measures=("src/framehub/rpc",),
             command=f"make simulate-rpc ARGS='{options}'",
             executions=total["queries"],
             seconds=seconds,
