@@ -32,7 +32,9 @@ from benchmarks.report import Report
 from framehub.pipeline import remote, session
 
 MEASURES = (
+    "src/framehub/pipeline/remote_arguments.py",
     "src/framehub/pipeline/remote_function.py",
+    "src/framehub/pipeline/remote_results.py",
     "src/framehub/pipeline/remote_task.py",
     "src/framehub/pipeline/remote_types.py",
     "src/framehub/rpc",

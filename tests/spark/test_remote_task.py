@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from framehub.pipeline.remote_task import Parameter, Plan, failure, ids_of
+from framehub.pipeline.remote_arguments import Parameter
+from framehub.pipeline.remote_task import Plan, failure, ids_of
 from framehub.rpc.groups import is_grouped
 from framehub.runtime.curve import CurveClient, new_keys
 
@@ -17,7 +18,7 @@ def plan(**other: Any) -> Plan:
         "argument": "json",
         "result": "json",
         "parameters": None,
-        "columns": (Parameter(name="x", kinds=frozenset(("integer",))),),
+        "columns": (Parameter(name="x", coder="json", schema={"type": "integer"}),),
         "by_name": False,
         "type": pa.int64(),
         "key": b"k" * 32,

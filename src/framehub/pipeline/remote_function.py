@@ -22,7 +22,6 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_type
 
 from framehub.errors import (
     ConfigError,
@@ -32,8 +31,10 @@ from framehub.errors import (
     RemoteCallError,
     UnsupportedFunctionName,
 )
-from framehub.pipeline.remote_task import ERROR, RESULT, OnError, Parameter, Plan, run
-from framehub.pipeline.remote_types import kinds_taken, result_type
+from framehub.pipeline.remote_arguments import Parameter, arrow_type
+from framehub.pipeline.remote_results import check_result
+from framehub.pipeline.remote_task import ERROR, RESULT, OnError, Plan, run
+from framehub.pipeline.remote_types import result_type
 from framehub.rpc import words
 from framehub.rpc.binary_coders import BinaryCoder, Tuple
 from framehub.rpc.coders import coder
@@ -45,6 +46,7 @@ from framehub.runtime.rpc_bulk import BulkCalls
 ASK_TIMEOUT: Final = 15.0
 """Seconds to learn about a function: a proxy that has just started waits some for its worker."""
 _REACH: Final = 5.0
+_BYTES: Final = {"type": "string", "contentEncoding": "base64"}
 
 
 def remote(
@@ -85,6 +87,7 @@ def remote(
     if type_ is None or described["argument"] == "envelope" or described["result"] == "envelope":
         known = described["argument"] if described["argument"] == "envelope" else described["result"]
         type_ = result_type(name, known, described.get("result_schema"))
+    check_result(name, type_, described["result"], described.get("result_schema"))
     if (described["argument"] == "arrow") != (described["result"] == "arrow"):
         raise PipelineError(f"{name}: it has the coder arrow one way only; columns need it both ways")
     return RemoteFunction(
@@ -139,7 +142,7 @@ class RemoteFunction:
         taken, given = self._bound(columns, named)
         for parameter, column in zip(taken, given, strict=True):
             if (known := _type_of(column)) is not None:
-                parameter.check(self.name, known)
+                parameter.check_spark(self.name, known)
         plan = self._plan(tuple(taken), by_name=bool(named))
         made: Column = self._udf(plan)(*(given or [F.lit(0)]))
         return made
@@ -183,7 +186,7 @@ class RemoteFunction:
             parameters=self._described.get("parameters"),
             columns=columns,
             by_name=by_name,
-            type=to_arrow_type(self.result_type),
+            type=arrow_type(self.result_type),
             key=self._key,
             run=context.applicationId if context is not None else "",
             on_error=self._on_error,
@@ -214,8 +217,8 @@ class RemoteFunction:
         if self._parameters is None:
             if columns and named:
                 raise PipelineError(f"{self.name}: give all columns by position, or all by name")
-            taken = [Parameter(name=f"column {place}", kinds=None) for place in range(1, len(columns) + 1)]
-            taken += [Parameter(name=each, kinds=None) for each in named]
+            names = [f"column {place}" for place in range(1, len(columns) + 1)] + list(named)
+            taken = [Parameter(name=each, coder=self._described["argument"]) for each in names]
             return taken, [_column(each) for each in (*columns, *named.values())]
         by_name = dict(zip((each.name for each in self._parameters), columns, strict=False))
         if len(columns) > len(self._parameters):
@@ -293,26 +296,22 @@ def _parsed(name: str, returns: T.DataType | str) -> T.DataType:
 
 def _parameters(described: Mapping[str, Any]) -> tuple[Parameter, ...] | None:
     """What the function takes, column by column; None if nobody says."""
-    schema = described.get("parameters")
+    schema, identity = described.get("parameters"), described["argument"]
     if isinstance(schema, Mapping) and isinstance(schema.get("properties"), Mapping):
         defs = schema.get("$defs", {})
         return tuple(
-            Parameter(name=name, kinds=_frozen(kinds_taken(own, defs)))
+            Parameter(name=name, coder=identity, schema=own, defs=defs)
             for name, own in schema["properties"].items()
         )
-    own = coder(described["argument"]) if described["argument"] != "arrow" else None
+    own = coder(identity) if identity != "arrow" else None
     if isinstance(own, Tuple):
         return tuple(
-            Parameter(name=f"_{place}", kinds=_frozen(kinds_taken(item.schema, {})))
+            Parameter(name=f"_{place}", coder=identity, schema=item.schema)
             for place, item in enumerate(own.items, 1)
         )
     if isinstance(own, BinaryCoder):
-        return (Parameter(name="_1", kinds=_frozen(kinds_taken(own.schema, {}))),)
-    return (Parameter(name="_1", kinds=frozenset(("bytes",))),) if described["argument"] == "bytes" else None
-
-
-def _frozen(kinds: set[str] | None) -> frozenset[str] | None:
-    return None if kinds is None else frozenset(kinds)
+        return (Parameter(name="_1", coder=identity, schema=own.schema),)
+    return (Parameter(name="_1", coder=identity, schema=_BYTES),) if identity == "bytes" else None
 
 
 def _columns_of_table(
@@ -327,7 +326,7 @@ def _columns_of_table(
         raise PipelineError(
             f"{name}: two columns are called {twice}: give one by another name, {twice}_2=..."
         )
-    return [Parameter(name=own, kinds=None) for own in names], [_column(each) for _, each in given]
+    return [Parameter(name=own, coder="arrow") for own in names], [_column(each) for _, each in given]
 
 
 def _name_of(column: Column | str) -> str:
@@ -337,8 +336,8 @@ def _name_of(column: Column | str) -> str:
     return text.rsplit(" AS ", 1)[-1].rsplit(".", 1)[-1].strip("`")
 
 
-def _type_of(column: Column) -> Any:
-    """The Arrow type of a column that belongs to a DataFrame, as ``df["id"]`` does.
+def _type_of(column: Column) -> T.DataType | None:
+    """The type of a column that belongs to a DataFrame, as ``df["id"]`` does.
 
     What the name in ``F.col("id")`` will stand for, Spark does not know yet.
     """
@@ -346,9 +345,9 @@ def _type_of(column: Column) -> Any:
         node: Any = getattr(column, "_jc").node()  # noqa: B009  (typed as a Column's column)
         if node.getClass().getSimpleName() != "ExpressionColumnNode" or not node.expression().resolved():
             return None
-        return to_arrow_type(T._parse_datatype_json_string(node.expression().dataType().json()))
+        return T._parse_datatype_json_string(node.expression().dataType().json())
     except (AttributeError, Py4JError, PySparkException):
-        return None  # a Spark that is elsewhere, or a type that Arrow does not have: the first batch tells
+        return None  # a Spark that is elsewhere, or a type that Python does not know: the first batch tells
 
 
 def _column(column: Column | str) -> Column:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from framehub.errors import DecodingError, EncodingError, PipelineError
-from framehub.pipeline.remote_types import argument_converter, kind_of, result_converter
+from framehub.pipeline.remote_arguments import Parameter, argument_converter
+from framehub.pipeline.remote_results import one_column, result_converter
 from framehub.rpc.arrow_coder import ArrowCoder
 from framehub.rpc.calling import Calling
 from framehub.rpc.groups import OWN_BYTES, head
@@ -27,34 +28,6 @@ RESULT, ERROR = "result", "error"
 """The fields of a result with ``on_error="column"``."""
 _PIECE: Final = LARGEST_MESSAGE // 2
 """Bytes of columns in one call, about: an answer may be larger than its question."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """One column as the function takes it."""
-
-    name: str
-    kinds: frozenset[str] | None
-    """What JSON calls its values; None for any."""
-
-    @property
-    def takes_null(self) -> bool:
-        """Whether null is a value; if not, a row with null is not asked and its result is null."""
-        return self.kinds is None or "null" in self.kinds
-
-    def check(self, function: str, type_: Any) -> None:
-        """Refuse an Arrow type that ``function`` does not take here.
-
-        Raises:
-            PipelineError: it does not.
-        """
-        kind = kind_of(type_)
-        if self.kinds is not None and kind not in self.kinds and kind != "null":
-            wanted = " or ".join(sorted(self.kinds - {"null"}))
-            raise PipelineError(
-                f"{function}: {self.name}: it takes {wanted}, and the column has {kind}"
-                f" (Arrow type {type_}): cast it"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +73,7 @@ def run(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
     ) as calls:
         first = ahead = 0
         under_way: deque[tuple[int, int, Batch, Any]] = deque()
-        for batch in batches:
+        for batch in _arriving(plan, batches):
             arrays = batch if isinstance(batch, tuple) else (batch,)
             rows = len(arrays[0])
             arguments, about = work.arguments(arrays)
@@ -113,6 +86,17 @@ def run(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
                 yield _finished(plan, work, partition, *done)
         while under_way:
             yield _finished(plan, work, partition, *under_way.popleft())
+
+
+def _arriving(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
+    try:
+        yield from batches
+    except KeyError:  # so pyarrow says that Python has nothing for a type of Arrow's
+        names = ", ".join(column.name for column in plan.columns)
+        raise PipelineError(
+            f"{plan.name}: {names}: a column has a type that Arrow has not in Python,"
+            " such as interval year to month: cast it to string"
+        ) from None
 
 
 def ids_of(plan: Plan, stage: int, partition: int) -> Ids:
@@ -173,7 +157,9 @@ class _Rows:
             return [nothing] * len(arrays[0]), None
         if not self._checked:
             self._check(arrays)
-        lists = [_plain(array) for array in arrays]
+        lists = [
+            _plain(self._plan.name, column, array) for column, array in zip(columns, arrays, strict=True)
+        ]
         strict = [place for place, column in enumerate(columns) if not column.takes_null]
         return [self._argument(values, strict) for values in zip(*lists, strict=True)], None
 
@@ -188,7 +174,7 @@ class _Rows:
             elif outcome is not None:
                 try:
                     value = self._calling.decode(outcome)
-                    values[index] = value if convert is None else convert(value)
+                    values[index] = convert(value)
                 except DecodingError as exc:
                     errors[index] = exc.message
                 except (ValueError, TypeError, ArithmeticError) as exc:
@@ -267,24 +253,16 @@ class _Columns:
         if table.num_rows != size:
             return Failure(f"it was given {size} rows and gave {table.num_rows}")
         try:
-            return _one_column(table, self._plan.type)
+            return one_column(table, self._plan.type)
         except (pa.ArrowException, ValueError, TypeError, KeyError) as exc:
             return Failure(f"its result is no {self._plan.type}: {exc}")
 
 
-def _one_column(table: Any, type_: Any) -> Any:
-    """A table as one column: its only one, or all of them as a struct."""
-    if pa.types.is_struct(type_):
-        table = table.select([field.name for field in type_])
-        arrays = [column.combine_chunks() for column in table.cast(pa.schema(list(type_))).columns]
-        return pa.StructArray.from_arrays(arrays, fields=list(type_))
-    if table.num_columns != 1:
-        raise ValueError(f"it has {table.num_columns} columns: {', '.join(table.column_names)}")
-    column = table.column(0).combine_chunks()
-    return column if column.type == type_ else column.cast(type_)
-
-
-def _plain(array: Any) -> list[Any]:
-    values: list[Any] = array.to_pylist()
+def _plain(name: str, column: Parameter, array: Any) -> list[Any]:
+    """A column's values, as the function's coder takes them."""
     convert = argument_converter(array.type)
+    try:
+        values: list[Any] = array.to_pylist()
+    except (ValueError, OverflowError) as exc:  # a year that Python does not have, a field that stands twice
+        raise PipelineError(f"{name}: {column.name}: a value cannot be sent: {exc}") from None
     return values if convert is None else [convert(value) for value in values]

@@ -1,22 +1,16 @@
-"""What a remote function takes and gives, as Spark and Arrow types.
+"""What a remote function gives, as a Spark type.
 
 A function describes itself by coders and JSON schemas (spec/rpc.md, sections 6 and 7); a column has a type.
 """
 
-import json
-from collections.abc import Callable, Mapping
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.sql import types as T
 
 from framehub.errors import PipelineError
 from framehub.rpc.binary_coders import ListOf, Tuple
 from framehub.rpc.coders import coder
-
-Convert: TypeAlias = Callable[[Any], Any]
 
 _BY_CODER: Final[Mapping[str, T.DataType]] = {
     "Int": T.IntegerType(),
@@ -97,6 +91,8 @@ def _of_schema(schema: Any, defs: Mapping[str, Any], inside: tuple[str, ...]) ->
         return T.ArrayType(_of_schema(schema.get("items"), defs, inside))
     if kind == "object":
         return _of_object(schema, defs, inside)
+    if kind == "string" and schema.get("contentEncoding") == "base64":
+        return T.BinaryType()
     if kind == "string" and schema.get("format") in _BY_FORMAT:
         return _BY_FORMAT[schema["format"]]
     if not isinstance(kind, str) or kind not in _BY_SCHEMA:
@@ -128,100 +124,3 @@ def _widest(types: list[T.DataType]) -> T.DataType:
     if types and all(isinstance(each, T.LongType | T.DoubleType) for each in types):
         return T.DoubleType()
     raise _Unclear("of several types" if types else "nothing")
-
-
-# --- arguments ---------------------------------------------------------------------------------------------
-
-
-def kind_of(type_: Any) -> str:
-    """What JSON calls the values of an Arrow column."""
-    text = pa.types
-    if text.is_boolean(type_):
-        return "boolean"
-    if text.is_integer(type_):
-        return "integer"
-    if text.is_floating(type_) or text.is_decimal(type_):
-        return "number"
-    if text.is_string(type_) or text.is_large_string(type_) or text.is_temporal(type_):
-        return "string"
-    if text.is_list(type_) or text.is_large_list(type_):
-        return "array"
-    if text.is_struct(type_) or text.is_map(type_):
-        return "object"
-    if text.is_binary(type_) or text.is_large_binary(type_):
-        return "bytes"
-    return "null" if text.is_null(type_) else str(type_)
-
-
-def kinds_taken(schema: Any, defs: Mapping[str, Any], depth: int = 0) -> set[str] | None:
-    """What JSON calls the values that a parameter takes; None for any."""
-    if not isinstance(schema, Mapping) or depth > 16:
-        return None
-    if isinstance(ref := schema.get("$ref"), str):
-        return kinds_taken(defs.get(ref.removeprefix("#/$defs/")), defs, depth + 1)
-    if isinstance(options := schema.get("anyOf"), list):
-        each = [kinds_taken(option, defs, depth + 1) for option in options]
-        return None if None in each else {kind for kinds in each if kinds for kind in kinds}
-    if isinstance(values := schema.get("enum"), list):
-        names = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-        return {names.get(type(value), "object") for value in values}
-    kind = schema.get("type")
-    kinds = {kind} if isinstance(kind, str) else set(kind) if isinstance(kind, list) else None
-    return kinds | {"integer"} if kinds and "number" in kinds else kinds
-
-
-def argument_converter(type_: Any) -> Convert | None:
-    """What makes JSON of the values of an Arrow column, if anything has to be done."""
-    if pa.types.is_temporal(type_):
-        return lambda value: None if value is None else value.isoformat()
-    if pa.types.is_decimal(type_):
-        return lambda value: None if value is None else float(value) if value % 1 else int(value)
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return _for_items(argument_converter(type_.value_type))
-    if pa.types.is_map(type_):
-        item = argument_converter(type_.item_type) or _same
-        return lambda value: None if value is None else {str(key): item(each) for key, each in value}
-    if pa.types.is_struct(type_):
-        own = {field.name: argument_converter(field.type) or _same for field in type_}
-        return lambda value: value and {key: own[key](each) for key, each in value.items()}
-    return None
-
-
-# --- results -----------------------------------------------------------------------------------------------
-
-
-def result_converter(type_: Any) -> Convert | None:
-    """What makes a value for an Arrow column of JSON, if anything has to be done."""
-    if pa.types.is_string(type_):
-        return lambda value: value if value is None or isinstance(value, str) else json.dumps(value)
-    if pa.types.is_date(type_):
-        return lambda value: date.fromisoformat(value) if isinstance(value, str) else value
-    if pa.types.is_timestamp(type_):
-        return lambda value: datetime.fromisoformat(value) if isinstance(value, str) else value
-    if pa.types.is_decimal(type_):
-        return lambda value: value if value is None else Decimal(str(value))
-    if pa.types.is_list(type_):
-        return _for_items(result_converter(type_.value_type))
-    if pa.types.is_map(type_):
-        item = result_converter(type_.item_type) or _same
-        return lambda value: value if value is None else [(key, item(each)) for key, each in value.items()]
-    if pa.types.is_struct(type_):
-        own = [(field.name, result_converter(field.type) or _same) for field in type_]
-        return lambda value: value if value is None else _struct(value, own)
-    return None
-
-
-def _struct(value: Any, own: list[tuple[str, Convert]]) -> dict[str, Any]:
-    if isinstance(value, Mapping):
-        return {name: convert(value.get(name)) for name, convert in own}
-    return {name: convert(each) for (name, convert), each in zip(own, value, strict=True)}
-
-
-def _for_items(convert: Convert | None) -> Convert | None:
-    if convert is None:
-        return None
-    return lambda value: value if value is None else [convert(each) for each in value]
-
-
-def _same(value: Any) -> Any:
-    return value

@@ -1,20 +1,11 @@
-"""Coders and schemas as Spark types, and values on their way."""
+"""Coders and schemas as Spark types."""
 
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from framehub.errors import PipelineError
-from framehub.pipeline.remote_types import (
-    argument_converter,
-    kind_of,
-    kinds_taken,
-    result_converter,
-    result_type,
-)
+from framehub.pipeline.remote_types import result_type
 
 POINT = {
     "type": "object",
@@ -41,6 +32,8 @@ TREE = {"type": "object", "properties": {"left": {"$ref": "#/$defs/Tree"}}}
         ("json", {"type": "string", "format": "date"}, "date"),
         ("json", {"type": "string", "format": "date-time"}, "timestamp"),
         ("json", {"type": "string", "format": "uuid"}, "string"),
+        ("json", {"type": "string", "format": "decimal"}, "string"),
+        ("msgpack", {"type": "string", "contentEncoding": "base64"}, "binary"),
         ("json", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "bigint"),
         ("json", {"anyOf": [{"type": "integer"}, {"type": "number"}]}, "double"),
         ("json", {"type": ["string", "null"]}, "string"),
@@ -82,89 +75,3 @@ def test_what_is_no_type_is_said_so_with_what_to_do(identity: str, schema: Any, 
     with pytest.raises(PipelineError, match=rf"^f: .*{why}") as caught:
         result_type("f", identity, schema)
     assert "returns=" in str(caught.value) or identity == "envelope"
-
-
-@pytest.mark.parametrize(
-    ("type_", "kind"),
-    [
-        (pa.int16(), "integer"),
-        (pa.float32(), "number"),
-        (pa.decimal128(9, 2), "number"),
-        (pa.string(), "string"),
-        (pa.date32(), "string"),
-        (pa.timestamp("us", "UTC"), "string"),
-        (pa.bool_(), "boolean"),
-        (pa.list_(pa.int64()), "array"),
-        (pa.struct([("a", pa.int64())]), "object"),
-        (pa.map_(pa.string(), pa.int64()), "object"),
-        (pa.binary(), "bytes"),
-        (pa.null(), "null"),
-        (pa.time64("us"), "string"),
-        (pa.dictionary(pa.int8(), pa.string()), "dictionary<values=string, indices=int8, ordered=0>"),
-    ],
-)
-def test_columns_have_kinds(type_: Any, kind: str) -> None:
-    assert kind_of(type_) == kind
-
-
-@pytest.mark.parametrize(
-    ("schema", "kinds"),
-    [
-        ({"type": "integer"}, {"integer"}),
-        ({"type": "number"}, {"integer", "number"}),
-        ({"type": ["string", "null"]}, {"string", "null"}),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"integer", "null"}),
-        ({"anyOf": [{"type": "integer"}, {}]}, None),
-        ({"$ref": "#/$defs/A"}, {"boolean"}),
-        ({"$ref": "#/$defs/Loop"}, None),
-        ({"enum": ["a", 1, None, [2]]}, {"string", "integer", "null", "object"}),
-        ({}, None),
-        (None, None),
-    ],
-)
-def test_parameters_take_kinds(schema: Any, kinds: set[str] | None) -> None:
-    assert kinds_taken(schema, {"A": {"type": "boolean"}, "Loop": {"$ref": "#/$defs/Loop"}}) == kinds
-
-
-def test_values_of_columns_become_json() -> None:
-    day, moment = date(2026, 1, 2), datetime(2026, 1, 2, 3, tzinfo=UTC)
-    row = pa.struct([("day", pa.date32()), ("n", pa.int64())])
-    columns: list[tuple[Any, Any, Any]] = [
-        (pa.date32(), day, "2026-01-02"),
-        (pa.timestamp("us", "UTC"), moment, "2026-01-02T03:00:00+00:00"),
-        (pa.decimal128(9, 2), Decimal("1.50"), 1.5),
-        (pa.decimal128(9, 2), Decimal("2.00"), 2),
-        (pa.list_(pa.date32()), [day, None], ["2026-01-02", None]),
-        (pa.map_(pa.string(), pa.date32()), [("a", day)], {"a": "2026-01-02"}),
-        (pa.map_(pa.string(), pa.int64()), [("a", 1)], {"a": 1}),
-        (row, {"day": day, "n": 1}, {"day": "2026-01-02", "n": 1}),
-    ]
-    for type_, value, json in columns:
-        convert = argument_converter(type_)
-        assert convert is not None
-        assert [convert(value), convert(None)] == [json, None]
-    for plain in (pa.int64(), pa.string(), pa.list_(pa.int64())):
-        assert argument_converter(plain) is None
-
-
-def test_json_becomes_values_of_columns() -> None:
-    pair = pa.struct([("_1", pa.int64()), ("_2", pa.date32())])
-    columns: list[tuple[Any, Any, Any]] = [
-        (pa.string(), {"a": 1}, '{"a": 1}'),
-        (pa.string(), "plain", "plain"),
-        (pa.date32(), "2026-01-02", date(2026, 1, 2)),
-        (pa.date32(), date(2026, 1, 2), date(2026, 1, 2)),
-        (pa.timestamp("us", "UTC"), "2026-01-02T03:00:00+00:00", datetime(2026, 1, 2, 3, tzinfo=UTC)),
-        (pa.decimal128(20, 0), 2**63, Decimal(2**63)),
-        (pa.list_(pa.date32()), ["2026-01-02"], [date(2026, 1, 2)]),
-        (pa.map_(pa.string(), pa.int64()), {"a": 1}, [("a", 1)]),
-        (pair, [1, "2026-01-02"], {"_1": 1, "_2": date(2026, 1, 2)}),
-        (pair, {"_1": 1}, {"_1": 1, "_2": None}),
-    ]
-    for type_, json, value in columns:
-        convert = result_converter(type_)
-        assert convert is not None
-        assert [convert(json), convert(None)] == [value, None]
-        pa.array([value], type_)
-    for plain in (pa.int64(), pa.list_(pa.float64())):
-        assert result_converter(plain) is None
