@@ -160,7 +160,7 @@ async def half_done(port: int, count: int) -> Seen:
 
 
 async def guessing(port: int, count: int) -> Seen:
-    """T31: wrong tokens from an address of its own, as fast as they go."""
+    """T31: wrong tokens, each another, as fast as they go."""
     seen: Seen = Counter()
 
     async def one() -> None:

@@ -13,7 +13,7 @@ from framehub.codes import CloseCode
 from framehub.errors import ConfigError
 from framehub.runtime.entrance import Refused
 from framehub.runtime.failures import Failures
-from framehub.runtime.tokens import Entry, find, read
+from framehub.runtime.tokens import Entry, digest, find, read
 from framehub.runtime.websocket import WebSocketLink
 
 log = logging.getLogger("framehub.tokens")
@@ -85,7 +85,7 @@ class Doorkeeper:
         """Whose token that is; None is somebody without one who may come in all the same.
 
         Raises:
-            Refused: with 401, or 429 after too many wrong ones.
+            Refused: with 401, or 429 after too many wrong ones. A right one is never refused for others.
         """
         if self._tokens is None:
             return None
@@ -93,17 +93,16 @@ class Doorkeeper:
             if self._allow_anonymous:
                 return None
             raise _unknown("a token is needed")
-        now = monotonic()
-        if self._failures.too_many(address, now):
-            wait = {"Retry-After": str(int(self._failures.left(address, now)) + 1)}
-            text = "too many wrong tokens from your address; try again in a minute"
-            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, text, wait)
         self._look()  # a token may have been made, or revoked, a moment ago
         entry = self._tokens.find(token)
-        if entry is None:
-            self._failures.count(address, now)
-            raise _unknown("no such token")
-        return entry
+        if entry is not None:
+            return entry
+        now = monotonic()
+        if self._failures.count(address, digest(token), now):
+            wait = {"Retry-After": str(int(self._failures.left(address, now)) + 1)}
+            text = "too many wrong tokens from your address, and this one is wrong too"
+            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, text, wait)
+        raise _unknown("no such token")
 
     def came_in(self, link: WebSocketLink, entry: Entry) -> None:
         """That WebSocket is open by that token."""

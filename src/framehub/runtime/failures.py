@@ -1,4 +1,4 @@
-"""How often somebody failed lately, by address: after so many times they are not listened to for a while."""
+"""What failed lately, by address: so many different things, and the address has to wait with more."""
 
 from collections import OrderedDict
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -10,7 +10,7 @@ MOST_ADDRESSES: Final = 4_096
 
 
 class Failures:
-    """Counts by address, for a bounded number of addresses. Time is an argument."""
+    """Remembers few things of each address, for a bounded number of addresses. Time is an argument."""
 
     def __init__(
         self, *, most: int = MOST_FAILURES, seconds: float = SECONDS, addresses: int = MOST_ADDRESSES
@@ -18,32 +18,37 @@ class Failures:
         self._most = most
         self._seconds = seconds
         self._addresses = addresses
-        self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()  # since when; the oldest first
+        self._failed: OrderedDict[str, tuple[float, tuple[bytes, ...]]] = OrderedDict()
+        """Since when, and what; the oldest first."""
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._failed)
 
-    def count(self, address: str, now: float) -> None:
-        """One more."""
+    def count(self, address: str, what: bytes, now: float) -> bool:
+        """Remember that ``what`` failed; whether as many as there may be had failed before.
+
+        The same thing again counts once, so give something short that stands for it.
+        """
         who = _whom(address)
-        since, count = self._lately(who, now)
-        if not count:
-            self._counts.pop(who, None)
-            if len(self._counts) >= self._addresses:
-                self._counts.popitem(last=False)
-        self._counts[who] = (since, count + 1)
-
-    def too_many(self, address: str, now: float) -> bool:
-        """Whether there were so many within the time that this address has to wait until it is over."""
-        return self._lately(_whom(address), now)[1] >= self._most
+        since, failed = self._lately(who, now)
+        if len(failed) >= self._most:
+            return True
+        if what in failed:
+            return False
+        if not failed:
+            self._failed.pop(who, None)
+            if len(self._failed) >= self._addresses:
+                self._failed.popitem(last=False)
+        self._failed[who] = (since, (*failed, what))
+        return False
 
     def left(self, address: str, now: float) -> float:
-        """Seconds until they are forgotten."""
+        """Seconds until what failed is forgotten."""
         return max(0.0, self._lately(_whom(address), now)[0] + self._seconds - now)
 
-    def _lately(self, who: str, now: float) -> tuple[float, int]:
-        since, count = self._counts.get(who, (now, 0))
-        return (since, count) if now < since + self._seconds else (now, 0)
+    def _lately(self, who: str, now: float) -> tuple[float, tuple[bytes, ...]]:
+        since, failed = self._failed.get(who, (now, ()))
+        return (since, failed) if now < since + self._seconds else (now, ())
 
 
 def _whom(address: str) -> str:

@@ -186,24 +186,48 @@ async def asked_from(address: str, port: int, token: str) -> str:
     return head.decode()
 
 
-async def test_after_ten_wrong_tokens_an_address_has_to_wait_and_others_do_not(
+async def test_after_ten_wrong_tokens_no_more_are_heard_and_a_right_one_gets_in(
     server: Listener, anna: str
 ) -> None:
-    """[MFP-9.7.5] A right one in between changes nothing; what is no try at all does not count."""
+    """[MFP-9.7.5] At both paths together; what is no try at all does not count."""
     for n in range(10):
         assert await status(server.port, f"guess-{n}", path=("/mfp", "/hub")[n % 2]) == 401
-        if n < 9:
-            assert await status(server.port, anna) == 101
-            assert await status(server.port) == 401
-    head = await asked_from("127.0.0.1", server.port, anna)
+        assert await status(server.port, anna, path=("/mfp", "/hub")[n % 2]) == 101
+        assert await status(server.port) == 401
+    head = await asked_from("127.0.0.1", server.port, "guess-10")
     assert head.startswith("HTTP/1.1 429 ")
     (wait,) = (line for line in head.split("\r\n") if line.startswith("Retry-After: "))
     assert 1 <= int(wait.split()[1]) <= 60
-    assert (await asked_from("127.0.0.2", server.port, anna)).startswith("HTTP/1.1 101 ")
+    assert (await asked_from("127.0.0.2", server.port, "guess-10")).startswith("HTTP/1.1 401 ")
     with pytest.raises(ConnectFailed, match="HTTP 429 too many wrong tokens from your address") as caught:
-        async with connect(server.url, token=anna):
+        async with connect(server.url, token="guess-0"):
             pass
     assert caught.value.status == 429
+    for path in ("/mfp", "/hub"):
+        assert await status(server.port, anna, path=path) == 101
+
+
+async def test_somebody_with_an_old_token_is_one_try_however_often_it_comes(
+    server: Listener, file: Path, anna: str
+) -> None:
+    """[MFP-9.7.5] A device that was revoked asks on and on: its neighbours' mistakes are answered as ever."""
+    old, _ = tokens.add(file, user=8, name="old")
+    tokens.revoke(file, "old")
+    for _ in range(30):
+        assert await status(server.port, old) == 401
+    assert await status(server.port, "mistyped") == 401
+    assert await status(server.port, anna) == 101
+
+
+async def test_a_token_that_becomes_good_gets_in_after_it_was_wrong(server: Listener, file: Path) -> None:
+    """[MFP-9.7.5] What was tried is no list of what is refused."""
+    made, _ = tokens.add(file, user=8, name="bob")
+    good = put(file, "# nobody for now\n")
+    for token in (made, *(f"guess-{n}" for n in range(9))):
+        assert await status(server.port, token) == 401
+    assert await status(server.port, made) == 429
+    put(file, good)
+    assert await status(server.port, made) == 101
 
 
 async def test_who_needs_no_token_comes_in_whatever_others_at_that_address_tried(

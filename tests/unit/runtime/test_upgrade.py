@@ -178,8 +178,8 @@ async def test_the_log_says_why_somebody_was_kept_out(
     """The first of each kind within a second, at a level that is seen by default; never a token."""
     tokens.add(tmp_path / "tokens", user=7, name="anna")
     async with Listener("ws://127.0.0.1:0/mfp", app(), tokens=tmp_path / "tokens") as guarded:
-        bearer = "Authorization: Bearer secret\r\n"
-        asked = [(server, "Origin: https://evil.example\r\n"), (guarded, ""), *[(guarded, bearer)] * 12]
+        guesses = [(guarded, f"Authorization: Bearer secret-{n}\r\n") for n in range(12)]
+        asked = [(server, "Origin: https://evil.example\r\n"), (guarded, ""), *guesses]
         for listener, headers in asked:
             client, _ = await RawClient.ask(listener.port, headers=headers)
             await client.end()
@@ -187,7 +187,7 @@ async def test_the_log_says_why_somebody_was_kept_out(
     assert [line.partition("connection ")[2] for line in told if "refused" in line] == [
         "refused with HTTP 403: origin https://evil.example is not allowed (from 127.0.0.1)",
         "refused with HTTP 401: a token is needed (from 127.0.0.1)",
-        "refused with HTTP 429: too many wrong tokens from your address; try again in a minute"
+        "refused with HTTP 429: too many wrong tokens from your address, and this one is wrong too"
         " (from 127.0.0.1)",
         "refused with HTTP 401",
         "refused with HTTP 429",
