@@ -100,6 +100,7 @@ async def test_a_killed_gateway_loses_nothing_that_was_durable_and_starts_again(
         (["--listen", "here"], "want HOST:PORT"),
         (["--clients", "off"], "go together"),
         (["--services", "0.0.0.0:0"], "--curve-key"),
+        (["--services", "0.0.0.0:0", "--allow-anonymous"], "--allow-plain-zeromq"),
         (["--services", "here"], "want HOST:PORT"),
         (["--clients", "0.0.0.0:0"], "--curve-key"),
         (["--workers", "here"], "want HOST:PORT"),

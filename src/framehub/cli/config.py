@@ -13,6 +13,7 @@ from framehub.gateway.config import ConfigProblems, load
 from framehub.gateway.config_files import shut_out
 from framehub.gateway.config_page import example, shown
 from framehub.gateway.config_values import as_toml
+from framehub.gateway.exposure import exposed, warnings
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -28,6 +29,8 @@ def config() -> None:
 def check(ctx: click.Context, file: Path) -> None:
     """Say what is wrong with FILE and with settings in the environment, a line each (exit code 1).
 
+    If nothing is, say what is open to whom, a line for each listener.
+
     FILE is that of FRAMEHUB_CONFIG if none is given. The files that settings name are looked into; the
     app is not imported.
     """
@@ -37,7 +40,9 @@ def check(ctx: click.Context, file: Path) -> None:
         for problem in exc.problems:
             click.echo(problem)
         ctx.exit(1)
-    for warning in shut_out(found.settings):
+    for line in exposed(found.settings):
+        click.echo(line)
+    for warning in (*shut_out(found.settings), *warnings(found.settings)):
         click.echo(f"warning: {warning}", err=True)
     app = found.settings.app
     click.echo(f"{file}: right" + (f"; app {app!r} was not imported" if app else ""), err=True)

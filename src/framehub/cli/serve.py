@@ -44,7 +44,7 @@ PLACES = {
                 "tokens",
                 "allow_anonymous",
             ),
-            *("curve_key", "service_keys", "client_keys", "worker_keys"),
+            *("curve_key", "service_keys", "client_keys", "worker_keys", "allow_plain_zeromq"),
         )
     },
     "journal": ("journal", "directory"),
@@ -113,8 +113,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Let in only who has a token of FILE (framehub token); else of FRAMEHUB_TOKENS.",
 )  # fmt: skip
 @click.option(
-    "--allow-anonymous", is_flag=True, help="Let anybody connect: from elsewhere, and without a token."
-)
+    "--allow-anonymous", is_flag=True,
+    help="WebSocket: let anybody connect, from elsewhere and without a token.",
+)  # fmt: skip
+@click.option(
+    "--allow-plain-zeromq", is_flag=True,
+    help="Services, clients, workers: let anybody connect, from elsewhere and without a key.",
+)  # fmt: skip
 @click.option("--verbose", "-v", is_flag=True, help="Log more, on stderr.")
 @click.pass_context
 def serve(ctx: click.Context, /, config: Path | None, verbose: bool, **_options: Any) -> None:

@@ -77,7 +77,10 @@ class GatewaySettings:
     tokens: Path | None = None
     """File with the tokens of those who may connect to the WebSocket listener; None: anybody may."""
     allow_anonymous: bool = False
-    """Let anybody connect: from other machines, and without a token."""
+    """Let anybody connect to the WebSocket listener: from other machines, and without a token."""
+    allow_plain_zeromq: bool = False
+    """Let anybody on other machines connect as a service, client or worker where there are no CURVE keys: for
+    networks in which everybody is trusted."""
     max_buffered_bytes: int = 256 << 20
     """Bytes that may wait in the hub, the proxy and the journal; beyond it nobody new may come (HTTP 503)."""
     drain: float = 10.0
@@ -142,11 +145,11 @@ class GatewaySettings:
             )
 
     def _check_zeromq(self, name: str, address: str, allowed: Path | None, *, is_local: bool) -> None:
-        if allowed is None and not self.allow_anonymous and not is_local:
+        if allowed is None and not self.allow_plain_zeromq and not is_local:
             raise ConfigError(
                 f"{name} = {address}: anybody who reaches this address could connect. Use 127.0.0.1, or CURVE"
-                f" keys (--curve-key, --{name.removesuffix('s')}-keys), or say that this is meant"
-                " (--allow-anonymous)"
+                f" keys (--curve-key, --{name.removesuffix('s')}-keys), or say that everybody there is"
+                " trusted (--allow-plain-zeromq)"
             )
         if self.curve_key is None and allowed is not None:
             raise ConfigError(f"{name.removesuffix('s')}_keys go with curve_key: give both, or neither")

@@ -43,6 +43,8 @@ def test_listening_beyond_this_machine_must_be_meant() -> None:
         GatewaySettings(listen="0.0.0.0:7400")
     assert GatewaySettings(listen="0.0.0.0:7400", allow_anonymous=True)
     assert GatewaySettings(listen="0.0.0.0:7400", tokens=Path("tokens"))
+    with pytest.raises(ConfigError, match="--allow-anonymous"):  # plain ZeroMQ is another matter
+        GatewaySettings(listen="0.0.0.0:7400", allow_plain_zeromq=True)
     with pytest.raises(ConfigError, match="--curve-key"):  # tokens are for the WebSocket
         GatewaySettings(clients="0.0.0.0:7402", tokens=Path("tokens"))
 
@@ -53,7 +55,9 @@ def test_sockets_beyond_this_machine_need_keys(name: str, tmp_path: Path) -> Non
     beyond: dict[str, Any] = {name: "0.0.0.0:7402"}
     with pytest.raises(ConfigError, match="--curve-key"):
         GatewaySettings(**beyond)
-    assert GatewaySettings(**beyond, allow_anonymous=True)
+    with pytest.raises(ConfigError, match="--allow-plain-zeromq"):  # anonymous is a word of the WebSocket's
+        GatewaySettings(**beyond, allow_anonymous=True)
+    assert GatewaySettings(**beyond, allow_plain_zeromq=True)
     names = ("curve_key", "service_keys", "client_keys", "worker_keys")
     keys: dict[str, Any] = dict.fromkeys(names, tmp_path)
     assert GatewaySettings(**beyond, **keys)
