@@ -1,16 +1,21 @@
-"""HTTP methods other than GET, which picows takes for no request at all.
+"""The headers of a request before picows parses them: their method and their size.
 
-The first bytes of a connection are looked at where they lie, before picows is told of them. A HEAD becomes a
-GET whose answer goes out without its body; what is neither is refused (405) when all of its headers have
-come. Everything else, bytes that are no request too, is picows' to read: it takes this one's place then.
+picows takes only GET for a request, and ends a connection without a word when a request is too large. So the
+first bytes of a connection are looked at where they lie, before picows is told of them. A HEAD becomes a GET
+whose answer goes out without its body; what is neither is refused (405) when all of its headers have come,
+and headers that are too large are refused (431) whoever reads them. Everything else, bytes that are no
+request too, is picows' to read: it takes this one's place when all headers are there.
 """
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Final
 
 from picows import WSUpgradeResponse
 from picows.picows import WSProtocol  # type: ignore[attr-defined]
+
+from framehub.runtime.entrance import Refused
 
 GET: Final = b"GET"
 HEAD: Final = b"HEAD"
@@ -18,25 +23,39 @@ ALLOWED: Final = {"Allow": "GET, HEAD"}
 LONGEST: Final = 16
 """Letters of a method; what has more is none."""
 MOST_BYTES: Final = 16 << 10
-"""Of the headers of a request that is refused; picows has the same limit for others."""
+"""Of a request, its empty line included; picows would take as many."""
+MOST_DRAINED: Final = 1 << 20
+"""Bytes that are thrown away after a refusal: who still writes would see a reset, and not the answer."""
 
 _END: Final = b"\r\n\r\n"
+_WRONG: Final = Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"want {ALLOWED['Allow']}", ALLOWED)
+_LARGE: Final = Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_BYTES} bytes of headers")
 
 
 class AnyMethod(asyncio.BufferedProtocol):
-    """Stands before the parser of picows until it is known what is wanted."""
+    """Stands before the parser of picows until the headers of the request are there."""
 
     def __init__(
-        self, parser: WSProtocol, *, on_head: Callable[[], None], refuse: Callable[[], WSUpgradeResponse]
+        self,
+        parser: WSProtocol,
+        *,
+        on_head: Callable[[], None],
+        refuse: Callable[[Refused], WSUpgradeResponse],
     ) -> None:
-        """``on_head`` is called before a HEAD is passed on; ``refuse`` makes the answer to other methods."""
+        """``on_head`` is called before a HEAD is passed on; ``refuse`` makes the answer to the rest."""
         self.parser = parser
         self._on_head = on_head
         self._refuse = refuse
-        self._came = 0
-        """Bytes in the parser's room that it was not told of."""
-        self._headers: bytes | None = None
-        """Of a request that is refused, as far as they have come."""
+        self._held = 0
+        """Bytes in the parser's room that it was not told of: they may become a method."""
+        self._method: bytes | None = None
+        """Empty if there is none."""
+        self._size = 0
+        """Bytes that came and were looked at."""
+        self._last = b""
+        """The last of them: the empty line may come in pieces."""
+        self._drained: int | None = None
+        """Bytes that came since it was answered."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin, and so does the parser."""
@@ -49,45 +68,67 @@ class AnyMethod(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Room of the parser: the bytes need not go elsewhere when it takes over."""
-        return memoryview(self.parser.get_buffer(sizehint))[self._came :]
+        return memoryview(self.parser.get_buffer(sizehint))[self._held :]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Look at what has come."""
-        came = memoryview(self.parser.get_buffer(-1))[: self._came + nbytes]
-        if self._headers is not None:
-            self._read_on(bytes(came))
+        if self._drained is not None:
+            self._drained += nbytes
+            if self._drained > MOST_DRAINED:
+                self._transport.abort()
             return
+        came = memoryview(self.parser.get_buffer(-1))[: self._held + nbytes]
+        self._held = len(came) if self._method is None and not self._find_method(came) else 0
+        if not self._held:
+            self._read_on(came)
+
+    def _find_method(self, came: memoryview) -> bool:
+        """Whether it is known what this is, from its first bytes."""
         method, space, _ = bytes(came[: LONGEST + 1]).partition(b" ")
         if not space and len(came) <= LONGEST:
-            self._came = len(came)
-        elif space and method not in (GET, HEAD) and method.isalpha() and method.isupper():
-            self._came, self._headers = 0, b""
-            self._read_on(bytes(came))
-        else:
-            self._pass_on(came, is_head=method == HEAD)
+            return False
+        self._method = method if space and method.isalpha() and method.isupper() else b""
+        return True
 
-    def _pass_on(self, came: memoryview, *, is_head: bool) -> None:
-        """From now on the parser reads by itself, as if nobody had stood before it."""
-        size = len(came)
-        if is_head:
+    def _read_on(self, came: memoryview) -> None:
+        """Pass on what came, unless it is refused: then nothing more is read."""
+        data = self._last + bytes(came)
+        headers, empty_line, _ = data.partition(_END)
+        ours = len(headers) + len(empty_line) - len(self._last)
+        size = self._size + ours
+        if size > MOST_BYTES or (size == MOST_BYTES and not empty_line):
+            self._answer(_LARGE)
+        elif self._method in (GET, HEAD, b""):
+            self._pass_on(came, ours, is_whole=bool(empty_line))
+        elif empty_line:
+            self._answer(_WRONG)
+        self._size = size
+        self._last = data[1 - len(_END) :]
+
+    def _pass_on(self, came: memoryview, ours: int, *, is_whole: bool) -> None:
+        """Tell the parser of ``ours``, and whoever reads after it of the rest."""
+        rest = bytes(came[ours:])
+        if self._method == HEAD and not self._size:
             self._on_head()
-            size -= len(HEAD) - len(GET)
-            came[:size] = GET + bytes(came[len(HEAD) :])
-        self._transport.set_protocol(self.parser)
-        self.parser.buffer_updated(size)
+            ours -= len(HEAD) - len(GET)
+            came[:ours] = GET + bytes(came[len(HEAD) : len(HEAD) + ours - len(GET)])
+        if is_whole:
+            self._transport.set_protocol(self.parser)
+        self.parser.buffer_updated(ours)
+        if rest and not self._transport.is_closing():
+            reader = self._transport.get_protocol()
+            memoryview(reader.get_buffer(-1))[: len(rest)] = rest
+            reader.buffer_updated(len(rest))
 
-    def _read_on(self, data: bytes) -> None:
-        """Answer once the headers are there: who still writes would see the end, and not the answer."""
-        assert self._headers is not None
-        if self._transport.is_closing():
-            return
-        self._headers += data
-        if _END in self._headers:
-            response = self._refuse()
-            response.headers["Connection"] = "close"
-            self._transport.write(bytes(response.to_bytes()))
-            self._transport.close()
-        elif len(self._headers) >= MOST_BYTES:
+    def _answer(self, refused: Refused) -> None:
+        """Say so. Who still writes is read to its end, or until the acceptor's time for it is over."""
+        self._drained = 0
+        response = self._refuse(refused)
+        response.headers["Connection"] = "close"
+        self._transport.write(bytes(response.to_bytes()))
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        else:
             self._transport.close()
 
 

@@ -137,12 +137,10 @@ class Host:
         Raises:
             Refused: nobody honest would call us that.
         """
-        named = request.headers.getall("Host", [])
-        if len(named) > 1:
-            raise Refused(HTTPStatus.BAD_REQUEST, "more than one Host header")
-        if self._is_local and named:
-            host = named[0].rpartition(":")[0] if not named[0].endswith("]") else named[0]
-            host = (host or named[0]).strip("[]")
+        if self._is_local:
+            named = request.headers["Host"]
+            host = named.rpartition(":")[0] if not named.endswith("]") else named
+            host = (host or named).strip("[]")
             if not is_loopback(host) and host not in self._names:
                 raise Refused(HTTPStatus.FORBIDDEN, "this port is for its own machine: ask for 127.0.0.1")
 

@@ -22,7 +22,7 @@ from framehub.runtime.doorkeeper import Doorkeeper
 from framehub.runtime.entrance import ANONYMOUS, Entrance, Refused
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
-from framehub.runtime.methods import ALLOWED, GET, AnyMethod, without_body
+from framehub.runtime.methods import GET, AnyMethod, without_body
 from framehub.runtime.pages import Answers, Page, as_response
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
@@ -37,6 +37,9 @@ MOST_TELLING: Final = 64 << 20
 """Bytes of pages on their way to those who read them slowly."""
 _WORTH_KNOWING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 """Somebody who may be honest is kept out by a setting; what these say has no token in it."""
+VERSION: Final = "13"
+"""Of WebSocket: the one that RFC 6455 made."""
+_UPGRADE: Final = {"Sec-WebSocket-Version": VERSION, "Upgrade": "websocket"}
 READ_BUFFER: Final = 2_048
 """To begin with; a WebSocket that says nothing should cost little."""
 
@@ -132,7 +135,6 @@ class WebSocketServer:
 
     def _protocol(self, arrival: Arrival) -> AnyMethod:
         """What ``picows.ws_create_server`` makes for each connection that it accepts itself."""
-        wrong = Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"want {ALLOWED['Allow']}", ALLOWED)
         parser = WSProtocol(
             host_port=None,
             ws_path=None,
@@ -153,8 +155,13 @@ class WebSocketServer:
         return AnyMethod(
             parser,
             on_head=arrival.asks_for_head,
-            refuse=lambda: self._refuse(arrival, wrong).response,
+            refuse=partial(self._refuse_unread, arrival),
         )
+
+    def _refuse_unread(self, arrival: Arrival, refused: Refused) -> WSUpgradeResponse:
+        """The answer to what picows is not to read."""
+        response = self._refuse(arrival, refused).response
+        return without_body(response) if arrival.is_head else response
 
     def _admit(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one request; to a HEAD go only the headers of the answer."""
@@ -171,11 +178,12 @@ class WebSocketServer:
 
     def _decide(self, arrival: Arrival, request: WSUpgradeRequest) -> WSUpgradeResponseWithListener:
         """Decide on one upgrade, before anything is made for it."""
-        if self._pages is not None and "Upgrade" not in request.headers:
-            page = self._pages.answer(request, arrival.address)
-            if page is not None:
-                return self._tell(arrival, page)
         try:
+            _check(request)
+            if self._pages is not None and "Upgrade" not in request.headers:
+                page = self._pages.answer(request, arrival.address)
+                if page is not None:
+                    return self._tell(arrival, page)
             entrance = self._entrance(request)
             token, offered = bearer.read(request)
             agreed = entrance.agree(offered, request)
@@ -220,11 +228,11 @@ class WebSocketServer:
     def _entrance(self, request: WSUpgradeRequest) -> Entrance:
         """Where this request wants to go, if it may go there at all."""
         path, _, query = request.path.decode("latin-1").partition("?")
-        if len(request.headers) > MOST_HEADERS:
-            raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_HEADERS} headers")
         entrance = self._entrances.get(path)
         if entrance is None:
             raise Refused(HTTPStatus.NOT_FOUND, f"nothing at {path}; want {' or '.join(self._entrances)}")
+        if request.headers.getall("Sec-WebSocket-Version", [VERSION]) != [VERSION]:
+            raise Refused(HTTPStatus.UPGRADE_REQUIRED, f"want version {VERSION} of WebSocket", _UPGRADE)
         if query:
             raise Refused(HTTPStatus.BAD_REQUEST, "no query string is accepted")
         if self._stopping:
@@ -261,3 +269,15 @@ class WebSocketServer:
             refused.status, f"{refused.text}\n".encode(), refused.headers
         )
         return WSUpgradeResponseWithListener(response, None)
+
+
+def _check(request: WSUpgradeRequest) -> None:
+    """Look at what every request must be like, an upgrade or not.
+
+    Raises:
+        Refused: it is not.
+    """
+    if len(request.headers) > MOST_HEADERS:
+        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"over {MOST_HEADERS} headers")
+    if len(request.headers.getall("Host", [])) != 1:
+        raise Refused(HTTPStatus.BAD_REQUEST, "want one Host header")

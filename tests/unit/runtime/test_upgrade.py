@@ -60,32 +60,6 @@ async def test_a_request_has_at_most_64_headers(server: Listener, extra: int, st
     await client.end()
 
 
-@pytest.mark.parametrize(("size", "is_let_in"), [(16_383, True), (16_384, False), (40_000, False)])
-async def test_a_request_is_shorter_than_16_kib(server: Listener, size: int, is_let_in: bool) -> None:
-    """[MFP-9.6.1] Up to its empty line."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    head = (
-        f"GET /mfp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nX: "
-    )
-    writer.write((head + "x" * (size - len(head)) + "\r\n\r\n").encode())
-    try:
-        said = await reader.read(12)
-    except ConnectionResetError:
-        said = b""
-    assert said == (b"HTTP/1.1 101" if is_let_in else b"")
-    await leave(writer)
-
-
-async def test_endless_headers_are_cut_off(server: Listener) -> None:
-    """[MFP-9.6.1]"""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(b"GET /mfp HTTP/1.1\r\n" + b"X: 1\r\n" * 10_000)
-    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-        await reader.readexactly(1)
-    await leave(writer)
-
-
 async def test_an_upgrade_that_takes_too_long_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
