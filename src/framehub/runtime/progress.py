@@ -9,6 +9,10 @@ SLOWEST: Final = 16 * 1024
 
 PIECE_BYTES: Final = 64 * 1024
 """What is read at a time."""
+GOODBYE: Final = 8
+"""The opcode of a WebSocket's close frame."""
+LONGEST_CONTROL: Final = 125
+"""Bytes of its payload: what declares more is refused."""
 
 
 class Progress:
@@ -80,9 +84,18 @@ class Watched(asyncio.BufferedProtocol):
 
     A parser that makes its buffer larger whenever it was filled would take as much memory as the kernel has
     bytes for it. So it is filled in pieces, and it grows for large frames only.
+
+    picows parses one frame ahead, and when that one is broken it says so in place of what the frame before it
+    has to say. Nothing after a goodbye matters: a goodbye that begins a read is parsed alone.
     """
 
-    def __init__(self, parser: asyncio.BufferedProtocol, came: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        parser: asyncio.BufferedProtocol,
+        came: Callable[[int], None],
+        is_between: Callable[[], bool],
+    ) -> None:
+        """``came`` is told of all bytes that were parsed; ``is_between``: whether the next begins a frame."""
         self.deaf = False
         """Whether what comes is thrown away: nothing that was refused is worth its memory."""
         self.eof_received = parser.eof_received  # type: ignore[method-assign]
@@ -92,6 +105,7 @@ class Watched(asyncio.BufferedProtocol):
         self._room = parser.get_buffer
         self._parse = parser.buffer_updated
         self._came = came
+        self._is_between = is_between
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Some room."""
@@ -100,5 +114,16 @@ class Watched(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Parse, then tell."""
         if not self.deaf:
+            came = memoryview(self._room(-1))
+            if came[0] & 15 == GOODBYE and self._is_between():
+                nbytes = _goodbye(came[:nbytes])
             self._parse(nbytes)
             self._came(nbytes)
+
+
+def _goodbye(came: memoryview) -> int:
+    """How many of these bytes are the close frame that they begin with, as far as it has come."""
+    if len(came) < 2 or came[1] & 127 > LONGEST_CONTROL:
+        return len(came)
+    mask = 4 if came[1] & 128 else 0
+    return min(len(came), 2 + mask + (came[1] & 127))

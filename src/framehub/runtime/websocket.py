@@ -159,7 +159,7 @@ class WebSocketLink(Behind, WSListener):
         _keep_queue_short(socket_.get_extra_info("socket"))
         parser = socket_.get_protocol()
         assert isinstance(parser, asyncio.BufferedProtocol)
-        self._watched = Watched(parser, self._came)
+        self._watched = Watched(parser, self._came, self._is_between)
         socket_.set_protocol(self._watched)
         for message in (transport.request, transport.response):
             message.headers.clear()  # nobody asks for them any more, and ten thousand connections have many
@@ -291,6 +291,10 @@ class WebSocketLink(Behind, WSListener):
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
+
+    def _is_between(self) -> bool:
+        """Whether the next byte begins a frame; a client does not know what its opening left."""
+        return self._listening and not self._tail
 
     def _parser_refused(self, transport: WSTransport) -> None:
         """picows said goodbye by itself: a frame over the limit, or a broken one. It would read on."""
