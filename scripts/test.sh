@@ -10,12 +10,12 @@ if [ $# != 0 ]; then
 fi
 # The pure rooms, with every line and branch of them visited.
 rooms='src/framehub/mfp/*,src/framehub/hub/*,src/framehub/rpc/*'
-pure="$rooms,src/framehub/ids.py,src/framehub/codes.py,src/framehub/errors.py"
+pure="$rooms,src/framehub/ids.py,src/framehub/names.py,src/framehub/codes.py,src/framehub/errors.py"
 data=$(mktemp)
 trap 'rm -f "$data"' EXIT
 .venv/bin/python -m coverage run --branch --data-file="$data" --source=framehub -m pytest -q \
-    tests/unit/mfp tests/unit/hub tests/unit/rpc tests/unit/test_ids.py tests/unit/test_codes.py \
-    tests/unit/test_errors.py tests/conformance
+    tests/unit/mfp tests/unit/hub tests/unit/rpc tests/unit/test_ids.py tests/unit/test_names.py \
+    tests/unit/test_codes.py tests/unit/test_errors.py tests/conformance
 .venv/bin/python -m coverage report --data-file="$data" --include="$pure" --show-missing --skip-covered --fail-under=100
 
 # What does not need Spark fills the cores.

@@ -21,6 +21,14 @@ blocks = st.binary(max_size=40)
 types = st.sampled_from([type_.encode() for type_ in Message])
 wild = st.lists(st.one_of(types, blocks, st.sampled_from(IDS + NAMES + WIDS)), max_size=8)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=63)
+offered = st.text(
+    st.characters(
+        exclude_categories=["Cs", "Cc"],
+        exclude_characters="/\\\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
+    ),
+    min_size=1,
+    max_size=63,
+).filter(lambda name: name not in (".", ".."))
 coders = st.text(st.characters(exclude_categories=["Cs"]), max_size=63)
 FIELD: dict[str, st.SearchStrategy[Any]] = {
     "id": st.binary(min_size=1, max_size=64).map(bytes.hex),
@@ -32,7 +40,7 @@ FIELD: dict[str, st.SearchStrategy[Any]] = {
     "result_coder": coders,
     "text": coders,
     "json": coders,
-    "functions": st.lists(st.tuples(names, coders, coders).map(list), max_size=5, unique_by=lambda f: f[0]),
+    "functions": st.lists(st.tuples(offered, coders, coders).map(list), max_size=5, unique_by=lambda f: f[0]),
 }
 
 

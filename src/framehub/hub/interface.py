@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from framehub.errors import MalformedFrame
+from framehub.names import unfit
 
 MOST_NAME: Final = 255
 """Bytes of a service's name: it stands in every row of the journal about it."""
@@ -46,6 +47,8 @@ def read_interface(body: bytes) -> Interface:
         raise MalformedFrame('in the interface "name" is a text and "functions" a list', offset=0)
     if len(name.encode()) > MOST_NAME:
         raise MalformedFrame(f"the service's name has over {MOST_NAME} bytes", offset=0)
+    if why := unfit(name):
+        raise MalformedFrame(f"the service's name: {why}", offset=0)
     functions: dict[str, int] = {}
     numbers: set[int] = set()
     for function in listed:
@@ -55,5 +58,7 @@ def read_interface(body: bytes) -> Interface:
         numbers.add(number)
         called = function.get("name")
         if isinstance(called, str) and called:
+            if why := unfit(called):
+                raise MalformedFrame(f"the name of function {number}: {why}", offset=0)
             functions.setdefault(called, number)
     return Interface(name, functions)

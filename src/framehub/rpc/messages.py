@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from framehub.codes import Message
 from framehub.errors import LocalProtocolError
+from framehub.names import unfit
 
 Parts: TypeAlias = Sequence[bytes]
 
@@ -118,6 +119,13 @@ def functions_of(parts: Parts) -> list[tuple[bytes, bytes, bytes]]:
     return list(zip(parts[2::3], parts[3::3], parts[4::3], strict=True))
 
 
+def refused_name(parts: Parts) -> bytes:
+    """What a malformed WORKER_REGISTER is refused with: a name that cannot be, or else the first."""
+    names = parts[2::3]
+    wrong = (name for name in names if unfit(name[:MAX_NAME].decode(errors="ignore")))
+    return next(wrong, names[0] if names else b"")
+
+
 def registration(functions: Sequence[tuple[str, str, str]]) -> list[bytes]:
     """WORKER_REGISTER of functions, each (name, argument coder, result coder); of none it says goodbye."""
     parts = [Message.WORKER_REGISTER.encode(), len(functions).to_bytes(4, "big")]
@@ -170,7 +178,7 @@ def _registration_fault(parts: Parts) -> str | None:
     if len(parts) != 2 + 3 * count:
         return f"WORKER_REGISTER of {count} functions has {2 + 3 * count} parts, not {len(parts)}"
     for name, *coders in functions_of(parts):
-        reason = _part_fault("function", name)
+        reason: str | None = _part_fault("function", name) or unfit(name.decode())
         for coder in coders:
             reason = reason or _part_fault("coder", coder)
         if reason:

@@ -9,7 +9,7 @@ from framehub.rpc import texts, words
 from framehub.rpc.asking import SILENCED, About
 from framehub.rpc.jobs import Conduct, Job
 from framehub.rpc.keeping import Keeping, Sending
-from framehub.rpc.messages import MAX_NAME, Parts, Way, fault, functions_of
+from framehub.rpc.messages import MAX_NAME, Parts, Way, fault, functions_of, refused_name
 from framehub.rpc.placing import Placing
 from framehub.rpc.registry import Registry, Worker, read_description
 from framehub.rpc.settings import ProxySettings
@@ -155,7 +155,7 @@ class Working:
 
     def _register(self, identity: bytes, parts: Parts, now: float) -> About:
         if reason := fault(Way.WORKER_TO_PROXY, parts):
-            self._refuse_worker(identity, (*parts[2:3], b"")[0], b"", b"", now)
+            self._refuse_worker(identity, refused_name(parts), b"", b"", now)
             return self._malformed_worker(identity, parts, now, reason)
         functions = functions_of(parts)
         worker = self.registry.workers.get(identity)

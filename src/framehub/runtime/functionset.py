@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from framehub.errors import ConfigError
+from framehub.names import unfit
 from framehub.rpc.bound import BoundFunction
 from framehub.rpc.messages import MAX_FUNCTIONS, MAX_NAME
 from framehub.runtime.files import PIECE_BYTES, File, open_regular, received
@@ -126,6 +127,8 @@ class FunctionSet(Mapping[str, Function]):
             raise ConfigError(f"function {name!r}: its name is not UTF-8") from exc
         if size > MAX_NAME:
             raise ConfigError(f"function {name[:20]!r}...: its name has {size} bytes, more than {MAX_NAME}")
+        if why := unfit(name):
+            raise ConfigError(f"function {name!r}: {why}")
         if name in self._functions:
             raise ConfigError(f"function {name!r} is there already: two functions need two names")
         if len(self) >= MAX_FUNCTIONS:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final, get_args, get_origin
 
 from framehub.errors import ConfigError
+from framehub.names import unfit
 from framehub.rpc.bound import BoundFunction
 from framehub.rpc.messages import MAX_NAME
 from framehub.rpc.signature import FILE, has_file
@@ -125,6 +126,8 @@ def checked_name(what: str, name: str) -> str:
         raise ConfigError(f"a {what} needs a name: give one with name=")
     if not name.isprintable() or " " in name:
         raise ConfigError(f"a {what}'s name has no spaces or control characters: {name!r}")
+    if why := unfit(name):
+        raise ConfigError(f"{what} {name!r}: {why}")
     if len(name.encode()) > MAX_NAME:
         raise ConfigError(f"{what} {name[:20]!r}...: its name has more than {MAX_NAME} bytes")
     return name

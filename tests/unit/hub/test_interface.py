@@ -73,3 +73,18 @@ def test_a_name_has_so_many_bytes_at_most() -> None:
     assert read_interface(json.dumps({"name": name + "a"}).encode()).name == name + "a"
     with pytest.raises(MalformedFrame, match="over 255 bytes"):
         read_interface(json.dumps({"name": name + "ab"}).encode())
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"name": "a/b"}, "the service's name: / cannot stand in a name"),
+        ({"name": "."}, "the service's name: a name is not . or .."),
+        ({"functions": [{"number": 7, "name": "a\u2066"}]}, "the name of function 7: U+2066 cannot stand"),
+    ],
+)
+def test_some_names_nothing_can_have(told: object, reason: str) -> None:
+    """[HUB-11.3]"""
+    with pytest.raises(MalformedFrame) as caught:
+        read_interface(json.dumps(told).encode())
+    assert reason in caught.value.reason

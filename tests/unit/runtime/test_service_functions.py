@@ -160,6 +160,8 @@ def test_what_cannot_be_offered(function: Any, why: str) -> None:
         (1, "x", "function 1 is there already: square"),
         (2, "square", "two functions need two names"),
         (2, "a b", "no spaces or control characters"),
+        (2, "a/b", "function 'a/b': / cannot stand in a name"),
+        (2, "..", "function '..': a name is not . or .."),
     ],
 )
 def test_numbers_and_names_are_each_ones_own(number: Any, name: str, why: str) -> None:
@@ -175,6 +177,13 @@ def test_names_have_a_length() -> None:
     assert checked_name("service", "ö" * 127) == "ö" * 127
     with pytest.raises(ConfigError, match="more than 255 bytes"):
         checked_name("service", "ö" * 128)
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "a\\b", "a\u202eb", "\x1b[2J"])
+def test_some_names_no_service_can_have(name: str) -> None:
+    with pytest.raises(ConfigError, match="service"):
+        checked_name("service", name)
+    assert checked_name("service", "a.b") == "a.b"
 
 
 def test_an_interface_has_a_length_and_is_json() -> None:
