@@ -42,7 +42,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const [name, checksums] = subprotocol(checksum);
   const settings = settingsOf({ requestTimeout, ...limits, checksums });
   // A page is not told that its token is wrong (401). So that it does not ask on and on with one that was
-  // revoked, until nobody from its address is let in, it takes its time, and a revocation as the end.
+  // revoked, it takes its time, and a revocation as the end.
   const patience = token == null ? {} : { factor: 3, most: 60 };
   const backoff = backoffOf({ ...patience, ...(typeof reconnect === "object" && reconnect) });
   const again: Again = ({ code, reason }) => {
