@@ -161,11 +161,6 @@ cdef class Memory:
         finally:
             PyBuffer_Release(&view)
 
-    def writelines(self, pieces):
-        """Add all of them."""
-        for piece in pieces:
-            self.write(piece)
-
     def tell(self):
         """Bytes that are there."""
         return self.size
@@ -195,7 +190,8 @@ cdef class Notes:
     """Where brief rows of a journal go."""
 
     cdef readonly Py_ssize_t light
-    cdef public Py_ssize_t look_at
+    cdef public bint every_row, behind
+    cdef public Py_ssize_t dropped
     cdef public object attend
     cdef Py_ssize_t full_rows, full_frames
     cdef Memory briefs, frames
@@ -205,14 +201,9 @@ cdef class Notes:
         """Rows of up to ``light`` bytes are brief; ``full_at`` says with how many bytes a page is full."""
         self.light = light
         self.full_rows, self.full_frames = full_at
-        self.look_at = 1
+        self.every_row, self.behind, self.dropped = True, False, 0
         self.attend = _nothing
         self.briefs, self.frames = self.memory()  # until a page is laid
-
-    @property
-    def waiting(self):
-        """How many rows are on no page yet."""
-        return 0
 
     def memory(self):
         """For brief rows and for frames of a page."""
@@ -224,13 +215,12 @@ cdef class Notes:
         labels = page.labels
         self.briefs, self.frames, self.labels = briefs, frames, labels
 
-    def settle(self):
-        """Nothing is loose here."""
-
     def note(self, double now, exchange, bytes constant, texts, raw):
         """Add a brief row: its exchange in two halves, its endpoint, error and coder."""
         cdef uint64_t high, low
         cdef Py_buffer view
+        if self.is_dropped():
+            return
         high, low = exchange
         endpoint, error, coder = texts
         while True:
@@ -256,9 +246,14 @@ cdef class Notes:
         """What notes rows by their shapes."""
         return Shapes(self, label)
 
+    cdef bint is_dropped(self):
+        """Whether a row that comes now is only counted."""
+        self.dropped += self.behind
+        return self.behind
+
     cdef bint is_due(self):
         return (
-            self.look_at <= 1
+            self.every_row
             or self.briefs.size >= self.full_rows
             or self.frames.size >= self.full_frames
         )
@@ -325,6 +320,8 @@ cdef class LinkNotes:
     cdef int note(self, bint came, double now, bytes raw, uint64_t exchange, endpoint) except -1:
         cdef Notes notes = self.notes
         cdef bint is_full = False
+        if notes.is_dropped():
+            return 0
         while True:
             labels = notes.labels
             if labels is not self.labels:
@@ -367,6 +364,8 @@ cdef class Shapes:
             return False
         if PyBytes_GET_SIZE(exchange) != 16:
             raise ValueError("an exchange is 16 bytes")
+        if self.notes.is_dropped():
+            return True
         cdef bint is_full = False
         cdef uint32_t number = self.number(shape, &is_full)
         # From here on nothing else can run until all of it is there.
@@ -384,6 +383,8 @@ cdef class Shapes:
         """Note a frame; its exchange is the link's 8 bytes and a number."""
         if PyBytes_GET_SIZE(link) != 8:
             raise ValueError("a link is 8 bytes")
+        if self.notes.is_dropped():
+            return
         cdef bint is_full = False
         cdef Py_buffer view
         cdef uint32_t label

@@ -29,10 +29,8 @@ CONSTANT: Final = struct.Struct("<8sBBBBiiiqHH")
 """``link, protocol, version, direction, kind, user, service, function, ref, payload at, query at``."""
 TEXTS: Final = struct.Struct("<HHH")
 """Of a label, after the constant: numbers of its endpoint, error and coder."""
-LOOSE_ROWS: Final = 32
-"""So many rows are packed together."""
-PACKS: Final = tuple(struct.Struct(">" + count * "dQQiI").pack for count in range(LOOSE_ROWS + 1))
-"""By how many rows: packs them. Of each ``now``, its exchange in two halves, ``size`` and ``label``."""
+pack: Final = struct.Struct(">dQQiI").pack
+"""A row: ``now``, its exchange in two halves, ``size`` and ``label``."""
 READ_BEYOND: Final = 16
 """Zeros that follow the frames of a block: columns are read where a shorter frame has none."""
 WHOLE: Final = 255
@@ -58,7 +56,7 @@ LABEL: Final = np.dtype(
         ("coder", "<u2"),
     ]
 )
-assert len(PACKS[1](0.0, 0, 0, 0, 0)) == BRIEF_BYTES
+assert len(pack(0.0, 0, 0, 0, 0)) == BRIEF_BYTES
 assert CONSTANT.size + TEXTS.size == LABEL.itemsize
 
 _MFP: Final = PROTOCOLS.index("mfp")

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from typing import Final
 
-from framehub.journal.brief import BRIEF_BYTES, LOOSE_ROWS
+from framehub.journal.brief import BRIEF_BYTES
 from framehub.journal.labels import Labels
 from framehub.journal.notes import QUICKEST, Notes
 from framehub.journal.page import Memory, Page
@@ -52,17 +52,15 @@ class Gathering:
         """Add a whole row: its number, and whether there is something to do."""
         raw = row.raw
         with self._turning:
-            self.notes.settle()
             if raw is not None and self.page.frames.tell() + len(raw) > self._most_bytes:
                 self._turn()
             self.page.add(row)
             seq = self._taken_rows + self.page.rows
-        return seq, self.notes.look_at <= 1 or bool(self.pages) or self.page.is_full(*self._full_at)
+        return seq, self.notes.every_row or bool(self.pages) or self.page.is_full(*self._full_at)
 
     def turn_if_full(self) -> bool:
-        """Put loose rows on the page, and begin another if it is full; whether it was."""
+        """Begin another page if the one at hand is full; whether it was."""
         with self._turning:
-            self.notes.settle()
             if not self.page.is_full(*self._full_at):
                 return False
             self._turn()
@@ -71,16 +69,15 @@ class Gathering:
     def attend(self) -> bool:
         """Do what ``notes`` ask for; whether the writer's thread is to be woken now."""
         self.turn_if_full()
-        if self.notes.look_at > 1 and not self.pages:
+        if not self.notes.every_row and not self.pages:
             return False
         # First this, then the thread: when it goes to sleep, it wishes to be woken by the next row.
-        self.notes.look_at = LOOSE_ROWS
+        self.notes.every_row = False
         return True
 
     def drop(self) -> int:
-        """Forget the rows of the page at hand: they never had a number. How many there were."""
+        """Forget the rows of the page at hand. How many there were."""
         with self._turning:
-            self.notes.settle()
             dropped, self.page = self.page.rows, self._another()
         return dropped
 
@@ -90,7 +87,7 @@ class Gathering:
     def last(self) -> int:
         """The number that the last row has, or will have."""
         with self._turning:
-            return self._taken_rows + self.page.rows + self.notes.waiting
+            return self._taken_rows + self.page.rows
 
     @property
     def pending(self) -> int:
@@ -99,20 +96,19 @@ class Gathering:
 
     @property
     def backlog(self) -> int:
-        """Bytes of everything on a page that is not written yet."""
+        """Bytes of everything that is not written yet."""
         return self._taken_bytes - self._written_bytes + self.page.bytes
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits."""
-        return not self.pages and not self.page.rows and not self.notes.waiting
+        return not self.pages and not self.page.rows
 
     # The writer's thread.
 
     def turn(self) -> None:
         """The page at hand, too, is to be written."""
         with self._turning:
-            self.notes.settle()
             self._turn()
 
     def written(self, pages: list[Page]) -> None:

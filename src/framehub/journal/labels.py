@@ -75,24 +75,3 @@ class Labels:
         if len(numbers) and (numbers == numbers[0]).all():
             return {name: np.repeat(records[name][numbers[0]], len(numbers)) for name in _NAMES}
         return {name: records[name][numbers] for name in _NAMES}
-
-
-class Side:
-    """One direction of a link, whose rows have an endpoint and a number on the link, and no other texts."""
-
-    __slots__ = ("_constant", "known", "labels", "link")
-
-    def __init__(self, link: int, constant: bytes) -> None:
-        self.link = link
-        self.labels: Labels | None = None
-        """Those that ``known`` are numbers of."""
-        self.known: dict[str, int] = {}
-        """By endpoints."""
-        self._constant = constant
-
-    def number(self, labels: Labels, endpoint: str) -> int:
-        """The number of the label with this endpoint."""
-        if labels is not self.labels:
-            self.labels, self.known = labels, {}
-        number = self.known[endpoint] = labels.number(self._constant, endpoint, None, None)
-        return number

@@ -1,8 +1,7 @@
 """Brief rows are noted, one after the other, on the hot path (spec/journal.md, section 7).
 
 There are two of these that do the same. ``_notes`` is compiled, where there was a C compiler when the package
-was installed: a row is one call that nothing interrupts. ``Notes`` needs none: rows are loose at first,
-entries of a list, and go to the page some at a time, for what is done for many costs a fraction.
+was installed: a row is one call that nothing interrupts. ``Notes`` needs none.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
 
-from framehub.journal.brief import LOOSE_ROWS, MFP_BRIEF, PACKS
-from framehub.journal.labels import MOST, Labels, Side
+from framehub.journal.brief import MFP_BRIEF, pack
+from framehub.journal.labels import MOST, Labels
 from framehub.journal.page import Memory, Page
 from framehub.journal.rpc_rows import joined
 from framehub.mfp.envelope import BadEnvelope, Envelope
@@ -31,9 +30,6 @@ Shape: TypeAlias = tuple[Any, ...]
 """What rows have in common that have one label: whoever notes them says what that is."""
 Label: TypeAlias = tuple[bytes, str | None, str | None, str | None]
 """What a label says: the constant of its rows (``brief.CONSTANT``), their endpoint, error and coder."""
-Loose: TypeAlias = tuple[Side, float, bytes, int, str]
-"""A brief row: where it went, when, its frame, the number of its exchange on the link, its endpoint."""
-_pack = PACKS[1]
 _HALVES: Final = Struct(">QQ")
 
 
@@ -47,18 +43,15 @@ class Notes:
         """
         self.light = light
         self._full_at = full_at
-        self.look_at = 1
-        """With so many loose rows ``attend`` is called: the writer's thread may sleep."""
+        self.every_row = True
+        """``attend`` is called for every row, not only when a page is full: the writer's thread may sleep."""
+        self.behind = False
+        """Rows are not taken, but counted."""
+        self.dropped = 0
+        """Those that were not taken."""
         self.attend: Callable[[], object] = _nothing
-        self.loose: list[Loose] = []
-        """Rows that are on no page yet, at the end the last one."""
         self._turning = turning
         self._page = Page(Labels())
-
-    @property
-    def waiting(self) -> int:
-        """How many rows are on no page yet."""
-        return len(self.loose)
 
     def memory(self) -> tuple[Memory, Memory]:
         """For brief rows and for frames of a page."""
@@ -77,47 +70,41 @@ class Notes:
         raw: bytes | memoryview,
     ) -> None:
         """Add a brief row: its exchange in two halves, its endpoint, error and coder."""
+        if self.behind:
+            self.dropped += 1
+            return
         with self._turning:
-            self.settle()
             page = self._page
             label = page.labels.number(constant, *texts)
-            page.briefs.write(_pack(now, *exchange, len(raw), label))
+            page.briefs.write(pack(now, *exchange, len(raw), label))
             page.frames.write(raw)
-            is_due = self.look_at <= 1 or page.is_full(*self._full_at)
+            is_due = self.every_row or page.is_full(*self._full_at)
         if is_due:
             self.attend()
 
     def link(self, link: int, constants: tuple[bytes, bytes], light: int) -> tuple[Took, Gave]:
         """What notes the frames of one MFP connection, those that came and those that went.
 
-        Frames over ``light`` bytes are not brief. These two are what a request costs more with a journal than
-        without, so they do no more than they must, by local names.
+        Frames over ``light`` bytes are not brief.
         """
-        came, went = (Side(link, constant) for constant in constants)
-        loose = self.loose
-        add = loose.append
+        came, went = constants
+        note = self.note
+
+        def is_brief(raw: bytes | memoryview) -> bool:
+            return type(raw) is bytes and 0 < len(raw) <= light and MFP_BRIEF[raw[0]] == 2
 
         def took(
             raw: bytes | memoryview, exchange: int, opened: Envelope | BadEnvelope | None, now: float
         ) -> bool:
-            if (
-                len(raw) > light
-                or type(opened) is not Envelope
-                or opened.error is not UNSET
-                or MFP_BRIEF[raw[0]] != 2
-            ):
+            if not is_brief(raw) or type(opened) is not Envelope or opened.error is not UNSET:
                 return False
-            add((came, now, raw, exchange, opened.endpoint))  # type: ignore[arg-type]  # no view is so small
-            if len(loose) >= self.look_at:
-                self.attend()
+            note(now, (link if exchange else 0, exchange), came, (opened.endpoint, None, None), raw)
             return True
 
         def gave(raw: bytes, exchange: int, endpoint: str) -> bool:
-            if len(raw) > light or MFP_BRIEF[raw[0]] != 2:
+            if not is_brief(raw):
                 return False
-            add((went, monotonic(), raw, exchange, endpoint))
-            if len(loose) >= self.look_at:
-                self.attend()
+            note(monotonic(), (link if exchange else 0, exchange), went, (endpoint, None, None), raw)
             return True
 
         return took, gave
@@ -125,21 +112,6 @@ class Notes:
     def shapes(self, label: Callable[[Shape], Label]) -> "Shapes":
         """What notes rows by their shapes; ``label`` is asked once for each, or a few times."""
         return Shapes(self, label)
-
-    def settle(self) -> None:
-        """Put loose rows on the page at hand; ``turning`` is held."""
-        loose, page = self.loose, self._page
-        labels = page.labels
-        while batch := loose[:LOOSE_ROWS]:
-            numbers: list[Any] = []
-            for side, now, raw, exchange, endpoint in batch:
-                label = side.known.get(endpoint) if side.labels is labels else None
-                if label is None:
-                    label = side.number(labels, endpoint)
-                numbers += (now, side.link if exchange else 0, exchange, len(raw), label)
-            page.briefs.write(PACKS[len(batch)](*numbers))
-            page.frames.writelines([raw for _, _, raw, _, _ in batch])
-            del loose[: len(batch)]
 
 
 class Shapes:

@@ -5,17 +5,15 @@ of memory, its frame to another, and both are used again and again. A thousand r
 that no cache holds when they are looked at again.
 """
 
-from collections.abc import Iterable
 from io import BytesIO
 from typing import Final, NamedTuple, Protocol
 
-from framehub.journal.brief import BRIEF_BYTES, PACKS
+from framehub.journal.brief import BRIEF_BYTES, pack
 from framehub.journal.labels import LONG_TEXT, NOT_BRIEF, TEXT_BYTES, TEXT_LIMIT, Labels
 from framehub.journal.record import FIXED, Row
 
 ROW_BYTES: Final = FIXED.size + 64
 """What a row without its frame is reckoned at."""
-_pack = PACKS[1]
 
 
 class Memory(Protocol):
@@ -23,9 +21,6 @@ class Memory(Protocol):
 
     def write(self, data: bytes | memoryview, /) -> int:
         """Add to what is there."""
-
-    def writelines(self, pieces: Iterable[bytes], /) -> None:
-        """Add all of them."""
 
     def tell(self) -> int:
         """Bytes that are there."""
@@ -91,4 +86,4 @@ class Page:
         self.whole.append(WholeRow(row.fixed, query, self.labels.code(row.refused)))
         if raw is not None:
             self.frames.write(raw)
-        self.briefs.write(_pack(0.0, 0, 0, -1 if raw is None else len(raw), label))
+        self.briefs.write(pack(0.0, 0, 0, -1 if raw is None else len(raw), label))

@@ -23,9 +23,11 @@ from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender, begin, said
 from framehub.journal.columns import encode, to_batch
 from framehub.journal.gathering import Gathering
+from framehub.journal.notes import QUICKEST, Notes
 from framehub.journal.page import Page
 from framehub.journal.record import Row
 from framehub.journal.recovery import Recovery, recover
+from framehub.journal.room import Room
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
 from framehub.journal.waiters import Waiter, Waiters, told
@@ -51,10 +53,12 @@ class JournalWriter:
         settings: WriterSettings | None = None,
         on_room: Callable[[], None] | None = None,
         on_failure: Callable[[JournalError], None] | None = None,
+        kind: type[Notes] = QUICKEST,
     ) -> None:
         """Take the lock, recover what the last writer left, start the thread.
 
-        ``on_room`` and ``on_failure`` are called on the writer's thread, ``on_full`` by ``take``.
+        ``on_room`` and ``on_failure`` are called on the writer's thread, ``on_full`` by ``take``. ``kind`` is
+        how brief rows are noted.
 
         Raises:
             JournalLocked: another process writes this directory.
@@ -62,8 +66,7 @@ class JournalWriter:
         """
         self.settings = settings or WriterSettings()
         self.on_full: Callable[[], None] | None = None
-        """Called when ``take`` finds that the writer is ``full``."""
-        self._on_room = on_room or (lambda: None)
+        """Called when a row that is taken makes the writer ``full``, unless rows are dropped then."""
         self._on_failure = on_failure or (lambda _: None)
         self.held = ExitStack()
         """Let go of once nothing is written any more, the lock last."""
@@ -80,23 +83,19 @@ class JournalWriter:
             self.held.close()
             raise
         self._waiters = Waiters(self.recovery.next_seq - 1)
-        self.gathering = Gathering(self.settings, self.recovery.next_seq - 1)
+        self.gathering = Gathering(self.settings, self.recovery.next_seq - 1, kind=kind)
         self.notes = self.gathering.notes
         """Where brief rows are added."""
         self.notes.attend = self.attend
-        self._wake, self._room = threading.Event(), threading.Event()
-        self._asked_room = self._hurry = self._closing = False
+        self._wake = threading.Event()
+        self._room = Room(self.gathering, self.settings, self._wake, on_room)
+        self._hurry = self._closing = False
         self._failed: JournalError | None = None
-        self._refusal: JournalError | None = None
         self._segment: SegmentAppender | None = None
         self._looked = time.monotonic()
         self.sealer = Sealer(self.node)
         self.on_rows: OnRows | None = None
         """Told, on the writer's thread, of rows once they are durable: the first number, and a batch."""
-        self.dropped = 0
-        """Rows that were not taken because the writer was full (``overflow="drop"``)."""
-        self._soft = self.settings.backlog_bytes
-        self._hard = self._soft if self.settings.overflow == "drop" else 2 * self._soft
         if self.settings.seal:
             for leftover in self.recovery.unsealed:
                 self.sealer.submit(leftover)
@@ -117,7 +116,9 @@ class JournalWriter:
         raw = row.raw
         if raw is not None and len(raw) > self.settings.frame_limit:
             raise self._too_large(raw)
-        if self.gathering.add(row)[1]:
+        if self._room.drops and self._room.lacks(row.size):
+            self._room.drop()
+        elif self.gathering.add(row)[1]:
             self.attend()
 
     def append(self, row: Row) -> int:
@@ -128,14 +129,16 @@ class JournalWriter:
         Raises:
             JournalError: the journal failed or is closed, or the frame is over ``frame_limit``.
         """
-        if self._refusal is not None:
-            raise self._refusal
+        if self._room.refusal is not None:
+            raise self._room.refusal
         size = row.size
         if row.raw is not None and len(row.raw) > self.settings.frame_limit:
             raise self._too_large(row.raw)
-        if self.backlog + size > self._hard and not self._admit(size):
-            self.dropped += 1
-            return 0
+        if self._room.lacks(size):
+            if self._room.drops:
+                self._room.drop()
+                return 0
+            self._room.wait(size)
         seq, is_due = self.gathering.add(row)
         if is_due:
             self.attend()
@@ -148,43 +151,35 @@ class JournalWriter:
     def attend(self) -> None:
         """Do what there is to do: a page is full, or the thread waits for a row."""
         gathering = self.gathering
-        if self._refusal is not None:
-            gathering.notes.look_at = 1
+        if self._room.refusal is not None:
+            gathering.notes.every_row = True
             gathering.drop()
             if self._failed is not None:
                 return
-            raise self._refusal
+            raise self._room.refusal
         if not gathering.attend():
             return
         self._wake.set()
-        if gathering.backlog >= self._soft:
+        if self._room.is_short:
             self._crowded()
 
     def _crowded(self) -> None:
         """The disk does not keep up."""
+        if self._room.drops:
+            self._room.drop_from_now()
+            return
         if self.on_full is not None and self.full:
             self.on_full()
         try:
-            if not self._admit(0):
-                self.dropped += self.gathering.drop()
+            self._room.wait(0)
         except JournalError:
             if self._failed is None:
                 raise
 
-    def _admit(self, size: int) -> bool:
-        """Wait for room, or do not; raises if there will be none."""
-        while self._refusal is None and self.backlog:
-            if self.backlog + size <= self._hard:
-                break
-            if self.settings.overflow == "drop":
-                return False
-            self._asked_room = True
-            self._room.clear()
-            self._wake.set()
-            self._room.wait(0.05)
-        if self._refusal is not None:
-            raise self._refusal
-        return True
+    @property
+    def dropped(self) -> int:
+        """Rows that were not taken because the writer was full (``overflow="drop"``)."""
+        return self.notes.dropped
 
     @property
     def backlog(self) -> int:
@@ -194,10 +189,7 @@ class JournalWriter:
     @property
     def full(self) -> bool:
         """Whether the caller should stop taking frames until ``on_room`` is called."""
-        if self.backlog < self._soft or self._failed is not None:
-            return False
-        self._asked_room = True  # first the wish, then another look: the thread does it the other way round
-        return self.backlog >= self._soft
+        return self._failed is None and self._room.ask()
 
     @property
     def appended(self) -> int:
@@ -251,8 +243,9 @@ class JournalWriter:
         """
         if self._closing:
             return
-        self._refusal = self._refusal or JournalError(f"{self.node.directory}: the journal is closed")
-        self._closing, self.notes.look_at = True, 1
+        if self._room.refusal is None:
+            self._room.refusal = JournalError(f"{self.node.directory}: the journal is closed")
+        self._closing = self.notes.every_row = True
         self._wake.set()
         self._thread.join()
         try:
@@ -300,7 +293,7 @@ class JournalWriter:
         while True:
             self._wake.clear()
             if gathering.is_empty:
-                gathering.notes.look_at = 1
+                gathering.notes.every_row = True
                 if gathering.is_empty:
                     if self._closing:
                         return False
@@ -377,20 +370,15 @@ class JournalWriter:
 
     def _tell(self, durable: int) -> None:
         self._waiters.tell(durable, self._failed)
-        if self._asked_room and (self.backlog <= self._soft // 2 or self._failed is not None):
-            self._asked_room = False
-            self._room.set()
-            with suppress(Exception):
-                self._on_room()
+        self._room.look(failed=self._failed is not None)
 
     def _fail(self, exc: BaseException) -> None:
         """Stop for good."""
         where = f"{self.node.directory}: the journal stopped at row {self.durable}"
         failed = JournalError(f"{where}: {said(exc)}")
         failed.__cause__ = exc
-        self._failed = self._refusal = failed
-        self.notes.look_at = 1
-        self._asked_room = True
+        self._failed = self._room.refusal = failed
+        self.notes.every_row = True
         if self._segment is not None:
             with suppress(OSError):
                 self._segment.abandon()

@@ -4,7 +4,7 @@ import numpy as np
 
 from framehub.codes import HubCommand, HubState
 from framehub.hub.headers import HubFrame, Way, encode
-from framehub.journal.brief import BRIEF, CONSTANT, MFP_BRIEF, PACKS, READ_BEYOND, unfold, wall_offset
+from framehub.journal.brief import BRIEF, CONSTANT, MFP_BRIEF, READ_BEYOND, pack, unfold, wall_offset
 from framehub.journal.labels import Labels
 from framehub.journal.record import KIND_NUMBER, PROTOCOLS
 from framehub.journal.rpc_rows import join
@@ -18,7 +18,7 @@ def told(raw: bytes, protocol: str, *, kind: str = "refused", payload_at: int = 
     )
     labels = Labels()
     number = labels.number(constant, None, None, None)
-    packed = np.frombuffer(PACKS[1](12.000000345, *EXCHANGE, len(raw), number), dtype=BRIEF)
+    packed = np.frombuffer(pack(12.000000345, *EXCHANGE, len(raw), number), dtype=BRIEF)
     frames = np.frombuffer(raw + bytes(READ_BEYOND), dtype=np.uint8)
     columns = unfold(packed, labels.of(packed["label"]), frames, np.zeros(1, dtype=np.int64))
     return {name: values[0] for name, values in columns.items()}

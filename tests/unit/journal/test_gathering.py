@@ -3,7 +3,6 @@ from collections.abc import Callable
 import pytest
 
 from framehub.journal import _notes
-from framehub.journal.brief import LOOSE_ROWS
 from framehub.journal.columns import encode
 from framehub.journal.gathering import Gathering
 from framehub.journal.labels import MOST, TEXT_BYTES
@@ -36,7 +35,7 @@ def test_two_large_frames_do_not_share_a_page(row: Callable[..., Row]) -> None:
 
 def test_a_page_is_full_of_rows_or_of_bytes_or_of_texts(row: Callable[..., Row]) -> None:
     gathering = Gathering(WriterSettings(gather_bytes=10_000), 0)
-    gathering.notes.look_at = 1 << 30
+    gathering.notes.every_row = False
     for full in (
         [row(1)] * 400,
         [row(1, raw=b"x" * 10_000)],
@@ -121,9 +120,9 @@ def test_large_pieces_of_memory_are_not_kept(row: Callable[..., Row]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_notes_count_and_keep_their_place_before_others(kind: type[Notes], row: Callable[..., Row]) -> None:
     gathering = Gathering(WriterSettings(), 0, kind=kind)
-    gathering.notes.look_at = 1 << 30
+    gathering.notes.every_row = False
     took, _ = gathering.notes.link(1, CONSTANTS, 1000)
-    count = 2 * LOOSE_ROWS + 3
+    count = 67
     for number in range(count):
         assert took(FRAME, number, Envelope(f"to.{number % 3}"), 1.0)
     assert (gathering.last, gathering.is_empty) == (count, False)
@@ -176,11 +175,11 @@ def test_the_thread_is_woken_by_the_first_row_and_by_a_full_page(kind: type[Note
     gathering.notes.attend = attend
     took, _ = gathering.notes.link(1, CONSTANTS, 1000)
     raw = FRAME + bytes(500)
-    for number in range(1, 2 * LOOSE_ROWS):
+    for number in range(1, 64):
         took(raw, number, Envelope("a"), 1.0)
     assert woken[0] == 1
-    assert 10_000 // len(raw) <= woken[1] <= LOOSE_ROWS + 1
-    assert gathering.notes.look_at == LOOSE_ROWS
+    assert woken[1] == 10_000 // len(raw) + 1
+    assert not gathering.notes.every_row
     assert sum(page.rows for page in gathering.pages) + gathering.page.rows <= gathering.last
 
 
@@ -190,15 +189,15 @@ def test_too_many_endpoints_fill_a_page(kind: type[Notes]) -> None:
     gathering.notes.attend = gathering.attend
     took, _ = gathering.notes.link(1, CONSTANTS, 1000)
     first = gathering.page.labels
-    for number in range(MOST + LOOSE_ROWS):
+    for number in range(MOST + 32):
         took(FRAME, number, Envelope(f"to.{number}"), 1.0)
     assert gathering.page.labels is not first
-    assert gathering.last == MOST + LOOSE_ROWS
+    assert gathering.last == MOST + 32
 
 
 def test_full_pages_are_something_to_do_though_the_one_at_hand_is_not_full(row: Callable[..., Row]) -> None:
     gathering = Gathering(WriterSettings(gather_bytes=100_000), 0)
-    gathering.notes.look_at = LOOSE_ROWS
+    gathering.notes.every_row = False
     assert [gathering.add(row(number, raw=b"x" * 60_000))[1] for number in (1, 2, 3)] == [False, True, True]
     assert gathering.attend()
     gathering.pages.clear()

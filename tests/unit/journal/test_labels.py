@@ -2,7 +2,7 @@ import numpy as np
 
 from framehub.journal import labels as module
 from framehub.journal.brief import CONSTANT, LABEL
-from framehub.journal.labels import LONG_TEXT, NOT_BRIEF, TEXT_BYTES, TEXT_LIMIT, Labels, Side
+from framehub.journal.labels import LONG_TEXT, NOT_BRIEF, TEXT_BYTES, TEXT_LIMIT, Labels
 
 ONE = CONSTANT.pack(b"linklink", 0, 1, 0, 2, 7, -1, -1, -1, 0, 0)
 OTHER = CONSTANT.pack(b"otherone", 2, 1, 1, 3, 0, 4, 5, 6, 17, 18)
@@ -55,13 +55,3 @@ def test_enough_texts_or_labels_are_enough() -> None:
         assert not many.is_full
         many.number(NOT_BRIEF[:-2] + number.to_bytes(2, "big"), None, None, None)
     assert many.is_full
-
-
-def test_a_side_forgets_numbers_of_other_labels() -> None:
-    first, second = Labels(), Labels()
-    second.number(OTHER, "b", None, None)
-    side = Side(1, ONE)
-    assert side.number(first, "a") == 0
-    assert side.known == {"a": 0}
-    assert side.number(second, "c") == 1
-    assert (side.labels, side.known) == (second, {"c": 1})
