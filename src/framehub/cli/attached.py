@@ -9,6 +9,7 @@ import click
 from framehub.cli.progress import sized
 from framehub.cli.reach import BadInput
 from framehub.cli.rows import printable
+from framehub.private import DIRECTORY_MODE
 from framehub.runtime.files import File, write_new
 
 LAST_KEY = 2**32 - 1
@@ -57,7 +58,7 @@ def listed(files: Mapping[int, File], out: Path | None) -> list[dict[str, Any]]:
 
 def _save(file: File, key: int, out: Path) -> Path:
     """Save under a name of our own that is free."""
-    out.mkdir(exist_ok=True)
+    out.mkdir(DIRECTORY_MODE, exist_ok=True)
     number = 0
     while True:
         path = out / (f"file-{key}-{number}" if number else f"file-{key}")

@@ -35,6 +35,7 @@ from framehub.gateway.settings import (
     DEFAULT_WORKERS,
 )
 from framehub.gateway.traffic import drive
+from framehub.private import FILE_MODE, make_directory, new_file
 from framehub.runtime.signals import ending
 
 MARKER = ".framehub-demo"
@@ -119,8 +120,8 @@ def _clear(out: Path) -> None:
         if not (out / MARKER).exists():
             raise FramehubError(f"{out} is not empty and not an earlier demo's; choose another with --out")
         shutil.rmtree(out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / MARKER).touch()
+    make_directory(out)
+    (out / MARKER).touch(FILE_MODE)
 
 
 def _gateway(journal: Path, out: Path, started: Processes) -> Places:
@@ -159,7 +160,7 @@ def _start(name: str, command: list[str], out: Path, started: Processes) -> str:
     """Start a process of ours; the line with which it said that it is ready."""
     # Its log goes to a file: the sample has handlers that fail on purpose.
     path = out / f"{name}.log"
-    with path.open("w") as log:
+    with new_file(path) as log:
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "framehub", *command],
             stdout=subprocess.PIPE,

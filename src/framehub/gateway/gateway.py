@@ -66,8 +66,8 @@ class Gateway:
         """
         settings = self.settings
         endpoints = load_app(settings.app) if settings.app else Endpoints()
-        tap = self._open_journal(settings.journal) if settings.journal is not None else None
         try:
+            tap = self._open_journal(settings.journal) if settings.journal is not None else None
             if settings.clients is not None and settings.workers is not None:
                 self._functions = self._proxy(settings.clients, settings.workers, tap)
                 await self._functions.start()

@@ -9,8 +9,9 @@ from framehub.errors import JournalError
 from framehub.journal.block import Opening, encode_opening
 from framehub.journal.record import VERSION
 from framehub.journal.segments import Node, blocks_path, stand, sync_directory
+from framehub.private import open_file
 
-_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
 
 
 class SegmentAppender:
@@ -19,7 +20,7 @@ class SegmentAppender:
     def __init__(self, directory: Path, opening: Opening, *, first_seq: int) -> None:
         self.path = blocks_path(directory, first_seq)
         self._directory = directory
-        self._fd = os.open(self.path, _FLAGS, 0o644)
+        self._fd = open_file(self.path, _FLAGS)
         self._pending = encode_opening(opening, first_seq=first_seq)
         self._new = True
         self.size = 0

@@ -24,6 +24,7 @@ from framehub.journal.record import VERSION, Row
 from framehub.journal.seal import seal
 from framehub.journal.stories import begin
 from framehub.journal.traffic import SECOND, START_NS, World
+from framehub.private import make_directory
 
 BLOCK_ROWS: Final = 2048
 SEGMENT_BYTES: Final = 128 << 20
@@ -65,7 +66,7 @@ def generate(
         raise JournalError(f"frames: {len(rules)} faults need {least} at least, not {frames}")
     place = Path(directory)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        make_directory(place)
         with segments.locked(place):
             if (
                 segments.load_node(place) is not None

@@ -14,8 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from framehub.errors import JournalError
 from framehub.journal.record import FIXED, KIND_NUMBER, Row
 from framehub.journal.segments import stand
+from framehub.private import new_file, read_file
 
 FILE: Final = "links"
 LEFT: Final = "the gateway was ended before this link"
@@ -30,7 +32,11 @@ class OpenLinks:
     """The links of one node; ``close`` when the journal is closed, with all links ended."""
 
     def __init__(self, directory: Path) -> None:
-        """``directory`` is the node's, and its lock is held."""
+        """``directory`` is the node's, and its lock is held.
+
+        Raises:
+            JournalError: what the last writer left cannot be read.
+        """
         self._path = directory / FILE
         self.left = _read(self._path)
         """What the last writer left open, by link: the rows of their opening."""
@@ -81,15 +87,11 @@ class OpenLinks:
         """Write the file anew, with what is open, or not yet ended of what was left."""
         self._end()
         new = self._path.with_suffix(".tmp")
-        with suppress(OSError):
-            fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-            try:
-                os.write(fd, b"".join((self.left | self._open).values()))
-                new.rename(self._path)
-            except OSError:
-                os.close(fd)
-                raise
-            self._fd = fd
+        with suppress(OSError), new_file(new) as file:
+            file.write(b"".join((self.left | self._open).values()))
+            file.flush()
+            new.rename(self._path)
+            self._fd = os.dup(file.fileno())
 
     def _end(self) -> None:
         if self._fd >= 0:
@@ -100,9 +102,11 @@ class OpenLinks:
 def _read(path: Path) -> dict[bytes, bytes]:
     """Links with an opening and no end; half a record at the end is none."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_file(path)
+    except FileNotFoundError:
         return {}
+    except OSError as exc:
+        raise JournalError(f"{path}: {exc.strerror}") from exc
     found: dict[bytes, bytes] = {}
     for at in range(0, len(data) - FIXED.size + 1, FIXED.size):
         fixed = data[at : at + FIXED.size]

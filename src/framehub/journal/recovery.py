@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from framehub.errors import JournalError
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.segments import Node, Segment, segments, sync_directory
+from framehub.private import new_file, open_file
 
 _STEP: Final = 1 << 20
 _TIMES: Final = ("time_ns", "mono_ns")
@@ -115,10 +116,10 @@ def _times(rows: pa.RecordBatch | pa.Table) -> tuple[int, int]:
 
 def _cut(file: Path, torn: Damage) -> None:
     """Set the tail aside (it may be all that is left of somebody's row), then shorten the segment."""
-    fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    fd = open_file(file, os.O_RDWR)
     try:
         aside = file.with_name(f"{file.stem}.{torn.offset}.torn")
-        with aside.open("wb") as out:
+        with new_file(aside) as out:
             at = torn.offset
             while data := os.pread(fd, _STEP, at):
                 out.write(data)

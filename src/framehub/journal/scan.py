@@ -17,6 +17,7 @@ from framehub.errors import JournalError
 from framehub.journal import block
 from framehub.journal.block import HEADER_BYTES, Header, Opening
 from framehub.journal.segments import load_node
+from framehub.private import open_file
 
 _STEP: Final = 1 << 20
 _LEAST_ROW: Final = 64
@@ -95,7 +96,7 @@ class SegmentFile:
 
     def __init__(self, file: Path, *, salt: int | None = None, end: int | None = None) -> None:
         self.file = file
-        self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = open_file(file, os.O_RDONLY)
         size = os.fstat(self._fd).st_size
         self.size = size if end is None else min(size, end)
         self.salt = 0

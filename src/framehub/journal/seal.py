@@ -7,6 +7,7 @@ any moment. A segment with damage in it is evidence: it is never sealed, and rem
 import os
 import zlib
 from collections.abc import Iterator
+from io import BufferedWriter
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from framehub.errors import JournalError
 from framehub.journal.record import ROW_SCHEMA, VERSION, with_position
 from framehub.journal.scan import Damage, scan_segment
 from framehub.journal.segments import parquet_path, sync_directory
+from framehub.private import new_file, open_file, read_file
 
 SUMS_FILE: Final = "sums"
 GROUP_ROWS: Final = 65_536
@@ -36,11 +38,12 @@ def seal(segment: Path, *, node: str, salt: int | None = None) -> Path:
     target = parquet_path(segment.parent, first_seq)
     temporary = target.with_name(target.name + ".tmp")
     try:
-        rows = _write(segment, temporary, node=node, salt=salt)
+        with new_file(temporary) as written:
+            rows = _write(segment, written, node=node, salt=salt)
+            written.flush()
+            os.fsync(written.fileno())
         if pq.read_metadata(temporary).num_rows != rows or not rows:
             raise JournalError(f"{segment}: {rows} rows cannot be sealed")
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
         _note_sum(target, file_sum(temporary))
         temporary.replace(target)
         sync_directory(target.parent)
@@ -55,7 +58,7 @@ def seal(segment: Path, *, node: str, salt: int | None = None) -> Path:
 def file_sum(file: Path) -> str:
     """CRC-32 and size of a whole file: Parquet's own sums cover its pages, not what describes them."""
     total = size = 0
-    with file.open("rb") as source:
+    with os.fdopen(open_file(file, os.O_RDONLY), "rb") as source:
         while data := source.read(_STEP):
             total = zlib.crc32(data, total)
             size += len(data)
@@ -64,7 +67,7 @@ def file_sum(file: Path) -> str:
 
 def _note_sum(target: Path, told: str) -> None:
     """Add a line to the node's sums before the file gets its name; the last line for a name counts."""
-    fd = os.open(target.parent / SUMS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    fd = open_file(target.parent / SUMS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(fd, f"{told} {target.name}\n".encode())
         os.fsync(fd)
@@ -75,20 +78,22 @@ def _note_sum(target: Path, told: str) -> None:
 def known_sums(directory: Path) -> dict[str, str]:
     """What ``file_sum`` said of each sealed segment when it was sealed."""
     try:
-        lines = (directory / SUMS_FILE).read_text(errors="replace").splitlines()
-    except OSError:
+        lines = read_file(directory / SUMS_FILE).decode(errors="replace").splitlines()
+    except FileNotFoundError:
         return {}
+    except OSError as exc:
+        raise JournalError(f"{directory / SUMS_FILE}: {exc.strerror}") from exc
     return {
         name: f"{total} {size}"
         for total, size, name in (line.split() for line in lines if line.count(" ") == 2)
     }
 
 
-def _write(segment: Path, temporary: Path, *, node: str, salt: int | None) -> int:
+def _write(segment: Path, written: BufferedWriter, *, node: str, salt: int | None) -> int:
     schema = ROW_SCHEMA.with_metadata({"framehub.node": node, "framehub.version": str(VERSION)})
     rows = 0
     with pq.ParquetWriter(
-        temporary,
+        written,
         schema,
         compression="zstd",
         compression_level=1,

@@ -20,6 +20,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from framehub.errors import JournalError, JournalLocked
 from framehub.journal.record import VERSION
+from framehub.private import NotAFile, new_file, open_file, read_file, shared
 
 NODE_FILE: Final = "node.json"
 LOCK_FILE: Final = "lock"
@@ -43,6 +44,8 @@ class Node(NamedTuple):
         """
         try:
             found = _told(self.directory)
+        except NotAFile:
+            raise JournalError(f"{NODE_FILE} was replaced") from None
         except OSError:
             return  # nothing is known: no descriptors are left, perhaps
         if found != self:
@@ -84,7 +87,12 @@ def parquet_path(directory: Path, first_seq: int) -> Path:
 
 def segments(directory: Path, *, hidden: bool = False) -> list[Segment]:
     """The node's segments in order; of a number that has both files, the Parquet (``hidden``: both)."""
-    found = [_segment(directory, match) for name in _listing(directory) if (match := _NAME.fullmatch(name))]
+    found = []
+    for name, is_file in _listing(directory):
+        if match := _NAME.fullmatch(name):
+            if not is_file:
+                raise JournalError(f"{directory / name}: {NotAFile(directory / name).strerror}")
+            found.append(_segment(directory, match))
     found.sort(key=lambda segment: (segment.first_seq, segment.kind))
     if hidden:
         return found
@@ -97,7 +105,7 @@ def _segment(directory: Path, match: re.Match[str]) -> Segment:
     return Segment(directory / match[0], int(match[1]), kind)
 
 
-def _listing(directory: Path) -> list[str]:
+def _listing(directory: Path) -> list[tuple[str, bool]]:
     # A listing taken while a segment is sealed may show neither its old name nor its new one, as the
     # directory is read piece by piece. Two equal listings in a row cannot both have missed it.
     try:
@@ -109,9 +117,10 @@ def _listing(directory: Path) -> list[str]:
     return now
 
 
-def _names(directory: Path) -> list[str]:
+def _names(directory: Path) -> list[tuple[str, bool]]:
+    """Names, and whether each is a regular file's."""
     with os.scandir(directory) as entries:
-        return sorted(entry.name for entry in entries)
+        return sorted((entry.name, entry.is_file(follow_symlinks=False)) for entry in entries)
 
 
 def nodes(path: Path | str) -> list[Node]:
@@ -164,7 +173,7 @@ def load_node(directory: Path) -> Node | None:
 def _told(directory: Path) -> Node | None:
     file = directory / NODE_FILE
     try:
-        told = json.loads(file.read_bytes())
+        told = json.loads(read_file(file))
         if (version := told["version"]) != VERSION:
             raise JournalError(f"{file}: journal version {version}; this program reads version {VERSION}")
         name, salt = told["node"], int(told["salt"], 16)
@@ -211,7 +220,7 @@ def create_node(directory: Path, name: str, salt: int) -> Node:
 def replace(file: Path, data: bytes) -> None:
     """Write a small file whole: a temporary name, sync, rename, sync of the directory."""
     temporary = file.with_name(file.name + ".tmp")
-    with temporary.open("wb") as out:
+    with new_file(temporary) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
@@ -235,7 +244,7 @@ def stand(fd: int, path: Path) -> None:
         OSError: it was removed, or another file is in its place.
     """
     try:
-        found = os.stat(path)  # noqa: PTH116
+        found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         raise OSError(errno.ENOENT, f"{path.name} was removed, or its directory was") from None
     except OSError:
@@ -250,9 +259,16 @@ def locked(directory: Path) -> Iterator[Lock]:
 
     Raises:
         JournalLocked: another process, or another writer of this one, is.
+        JournalError: others can write there, or the lock is no file.
+        OSError: the lock cannot be opened.
     """
+    if (why := shared(directory)) is not None:
+        raise JournalError(why)
     path = directory / LOCK_FILE
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fd = open_file(path, os.O_RDWR | os.O_CREAT)
+    except NotAFile as exc:
+        raise JournalError(f"{path}: {exc.strerror}") from None
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -31,6 +31,7 @@ from framehub.journal.room import Room
 from framehub.journal.sealer import Sealer
 from framehub.journal.settings import WriterSettings
 from framehub.journal.waiters import Waiter, Waiters, told
+from framehub.private import make_directory
 
 __all__ = ["JournalWriter", "OnRows", "Waiter", "WriterSettings"]
 
@@ -62,7 +63,7 @@ class JournalWriter:
 
         Raises:
             JournalLocked: another process writes this directory.
-            JournalError: it cannot be written, or is another node's.
+            JournalError: it cannot be written, others can write there too, or it is another node's.
         """
         self.settings = settings or WriterSettings()
         self.on_full: Callable[[], None] | None = None
@@ -72,13 +73,14 @@ class JournalWriter:
         """Let go of once nothing is written any more, the lock last."""
         directory = Path(directory).absolute()  # wherever the process goes
         try:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(directory)
             self._lock = self.held.enter_context(segments.locked(directory))
             self.node = segments.open_node(directory, node)
             self.recovery: Recovery = recover(self.node)
         except OSError as exc:
             self.held.close()
-            raise JournalError(f"{directory}: cannot be written: {exc.strerror or exc}") from exc
+            where, why = exc.filename or directory, exc.strerror or exc
+            raise JournalError(f"{where}: cannot be written: {why}") from exc
         except BaseException:
             self.held.close()
             raise

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from framehub.private import make_directory, new_file
+
 _Numbers: TypeAlias = "np.ndarray[Any, Any]"
 
 ENTRY: Final = np.dtype([("hash", "<u8"), ("first_seq", "<i8"), ("last_seq", "<i8")])
@@ -42,8 +44,9 @@ def write_index(target: Path, tables: Iterable[Path]) -> int:
             pieces.append(_entries(batch))
     entries = np.concatenate(pieces)
     entries.sort(order="hash")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    np.save(target, entries, allow_pickle=False)
+    make_directory(target.parent)
+    with new_file(target) as written:
+        np.save(written, entries, allow_pickle=False)
     return len(entries)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from framehub.pipeline import snapshots
 from framehub.pipeline.census import LINK_SCHEMA
+from framehub.private import make_directory, new_file
 
 PLACE: Final = Path("state", "links")
 _BATCH_ROWS: Final = 1 << 20
@@ -25,7 +26,7 @@ def known_links(snapshot: Path | None) -> pa.Table:
 
 def add_links(before: Path | None, target: Path, commit: int, new: pa.Table) -> None:
     """Write the book of the next snapshot: that of the one before, and what is new."""
-    (target / PLACE).mkdir(parents=True)
+    make_directory(target / PLACE)
     kept = _pieces(before) if before is not None else []
     tail = [new] if new.num_rows else []
     rows = new.num_rows
@@ -37,7 +38,10 @@ def add_links(before: Path | None, target: Path, commit: int, new: pa.Table) -> 
         snapshots.keep(file, target / PLACE / file.name)
     if tail:
         whole = pa.concat_tables(tail)
-        with pa.ipc.new_file(str(target / PLACE / f"{commit:09d}.arrow"), LINK_SCHEMA) as book:
+        with (
+            new_file(target / PLACE / f"{commit:09d}.arrow") as written,
+            pa.ipc.new_file(written, LINK_SCHEMA) as book,
+        ):
             book.write_table(whole, _BATCH_ROWS)
 
 

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedWriter
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -19,6 +20,7 @@ from framehub.errors import PipelineError
 from framehub.pipeline import java
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.shipping import ship
+from framehub.private import FILE_MODE
 
 SQL: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -104,10 +106,15 @@ def _start(conf: SparkConf, log: Path | None) -> None:
     gateway = None
     if SparkContext._gateway is None:
         with ExitStack() as held:
-            file = held.enter_context(log.open("wb")) if log is not None else None
+            file = held.enter_context(_written(log)) if log is not None else None
             held.enter_context(_signals_wait())
             gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
     _mind_interrupts(SparkContext(conf=conf, gateway=gateway))
+
+
+def _written(log: Path) -> BufferedWriter:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC  # no pipe is waited for
+    return os.fdopen(os.open(log, flags, FILE_MODE), "wb")
 
 
 def _mind_interrupts(context: SparkContext) -> None:

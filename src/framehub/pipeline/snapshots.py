@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from framehub.errors import PipelineError
+from framehub.private import FILE_MODE, NotAFile, make_directory, new_file, open_file, shared
 
 KEEP: Final = 3
 """Snapshots kept whatever their age."""
@@ -40,11 +41,16 @@ def locked(out: Path) -> Iterator[None]:
     """Be the one run that writes to ``out``.
 
     Raises:
-        PipelineError: another run is, or the directory cannot be made.
+        PipelineError: another run is, or the directory cannot be made, or others can write there.
     """
     try:
-        (out / "snapshots").mkdir(parents=True, exist_ok=True)
-        fd = os.open(out / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        make_directory(out / "snapshots")
+        for place in (out, out / "snapshots"):
+            if (why := shared(place)) is not None:
+                raise PipelineError(why)
+        fd = open_file(out / "lock", os.O_RDWR | os.O_CREAT)
+    except NotAFile as exc:
+        raise PipelineError(f"{out / 'lock'}: {exc.strerror}") from exc
     except OSError as exc:
         raise PipelineError(f"cannot write tables to {out}: {exc.strerror}") from exc
     try:
@@ -85,23 +91,25 @@ def begin(out: Path) -> Path:
     for link in out.glob(f".{CURRENT}-*"):
         link.unlink(missing_ok=True)
     snapshot = out / "snapshots" / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}Z-{uuid.uuid4().hex[:6]}"
-    snapshot.mkdir()
+    make_directory(snapshot)
     return snapshot
 
 
 def keep(file: Path, target: Path) -> None:
     """Have a file of an earlier snapshot in this one too; where the disk knows no links, a copy."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(target.parent)
     try:
         os.link(file, target)
     except OSError:
-        shutil.copyfile(file, target)
+        with new_file(target) as copy, file.open("rb") as source:
+            shutil.copyfileobj(source, copy)
         _sync(target)
 
 
 def take(staged: Path, target: Path) -> None:
     """Move a file that Spark wrote to its place, whole on disk."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(target.parent)
+    staged.chmod(FILE_MODE)  # whoever wrote it has an umask of his own
     _sync(staged)
     staged.replace(target)
 
@@ -113,7 +121,8 @@ def commit(out: Path, snapshot: Path, manifest: dict[str, Any], *, publish: bool
         if path.is_dir() or "state" in path.relative_to(snapshot).parts:
             _sync(path)
     described = snapshot / f".{MANIFEST}"
-    described.write_text(json.dumps(manifest, indent=1) + "\n")
+    with new_file(described) as file:
+        file.write(json.dumps(manifest, indent=1).encode() + b"\n")
     _sync(described)
     described.replace(snapshot / MANIFEST)
     _sync(snapshot)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from framehub.errors import PipelineError
+from framehub.private import FILE_MODE, make_directory
 
 INDEX: Final = "files.jsonl"
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,7 +27,7 @@ class OutDirectory:
 
     def __enter__(self) -> Self:
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
+            make_directory(self._path)
             self._directory = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as exc:
             raise PipelineError(f"cannot write to {self._path}: {exc.strerror}") from exc
@@ -81,7 +82,7 @@ class OutDirectory:
         self._index.write(json.dumps(line, default=_text) + "\n")
 
     def _open(self, name: str, flags: int) -> int:
-        return os.open(name, flags, 0o644, dir_fd=self._directory)
+        return os.open(name, flags, FILE_MODE, dir_fd=self._directory)
 
 
 class OutFile:

@@ -15,6 +15,7 @@ from string import Template
 from typing import Any, Final
 
 from framehub.errors import PipelineError
+from framehub.private import new_file
 from framehub.report import sections
 from framehub.report.facts import Facts, gather
 from framehub.report.plots import plots
@@ -111,7 +112,8 @@ def _json(value: Any) -> str:
 def _replace(file: Path, text: str) -> None:
     beside = file.with_name(f".{file.name}-{os.getpid()}")
     try:
-        beside.write_text(text)
+        with new_file(beside) as written:
+            written.write(text.encode())
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)

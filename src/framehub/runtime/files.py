@@ -20,6 +20,7 @@ from msgspec import UNSET
 
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
+from framehub.private import open_file
 
 PIECE_BYTES: Final = 1024 * 1024
 """Read from a file at once: much for a disk, little for memory."""
@@ -194,8 +195,8 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file that was not there; when that fails it is not there either."""
-    with path.open("xb") as file:
+    """Write a file that was not there, for its owner only; when that fails it is not there either."""
+    with os.fdopen(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         try:
             file.write(data)
             file.flush()

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from framehub.errors import ConfigError, JournalError
+from framehub.private import make_directory, new_file, open_file, read_file, shared
 from framehub.rpc.placing import MAX_BEGUN
 
 KEY_BYTES: Final = 32
 _WID: Final = 16
 _MOST_POISON: Final = 100
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ProxyState:
@@ -47,8 +47,10 @@ class ProxyState:
             self.key = secrets.token_bytes(KEY_BYTES)
             return
         try:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_directory(directory)
+            if (why := shared(directory)) is not None:
+                raise ConfigError(why)
+            self._lock = open_file(directory / "lock", os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as exc:
@@ -59,7 +61,7 @@ class ProxyState:
             self.begun = self._load_begun()
             self._open_begun()
         except OSError as exc:
-            raise ConfigError(f"{directory}: cannot be used: {exc.strerror or exc}") from exc
+            raise ConfigError(f"{exc.filename or directory}: cannot be used: {exc.strerror or exc}") from exc
 
     def note(self, wids: Sequence[bytes]) -> None:
         """Write down, before they are given away, queries that may not be run twice.
@@ -91,7 +93,8 @@ class ProxyState:
         text = "".join(f"{identity.hex()}\n" for identity in identities)
         new = self._directory / "roster.new"
         try:
-            new.write_text(text)
+            with new_file(new) as file:
+                file.write(text.encode())
             new.replace(self._directory / "roster")
         except OSError as exc:
             raise JournalError(f"{self._directory}: cannot be written: {exc.strerror or exc}") from exc
@@ -123,10 +126,10 @@ class ProxyState:
     def _load_key(self, path: Path) -> bytes:
         if not path.exists():
             new = path.with_suffix(".new")
-            new.unlink(missing_ok=True)
-            _write_new(new, secrets.token_bytes(KEY_BYTES))
+            with new_file(new) as file:
+                file.write(secrets.token_bytes(KEY_BYTES))
             new.rename(path)
-        key = path.read_bytes()
+        key = read_file(path)
         if len(key) != KEY_BYTES:
             raise ConfigError(f"{path}: a key has {KEY_BYTES} bytes, not {len(key)}; remove it for a new one")
         return key
@@ -134,7 +137,7 @@ class ProxyState:
     @staticmethod
     def _load_roster(path: Path) -> list[bytes]:
         try:
-            return [bytes.fromhex(line) for line in path.read_text().split()]
+            return [bytes.fromhex(line) for line in read_file(path).decode().split()]
         except FileNotFoundError:
             return []
         except ValueError as exc:
@@ -149,21 +152,21 @@ class ProxyState:
         paths.sort(key=lambda path: path.stat().st_mtime_ns)
         if paths:
             self._turn = int(paths[-1].name[-1])
-        data = b"".join(path.read_bytes()[: path.stat().st_size // _WID * _WID] for path in paths)
+        kept = [read_file(path) for path in paths]
+        data = b"".join(told[: len(told) // _WID * _WID] for told in kept)
         wids = [data[at : at + _WID] for at in range(0, len(data), _WID)]
         return wids[-MAX_BEGUN:]
 
     def _open_begun(self, *, fresh: bool = False) -> None:
         if self._begun is not None:
             os.close(self._begun)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (os.O_TRUNC if fresh else 0)
-        self._begun = os.open(self._begun_path(self._turn), flags, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if fresh else 0)
+        self._begun = open_file(self._begun_path(self._turn), flags)
         self._begun_bytes = os.fstat(self._begun).st_size
         if self._begun_bytes % _WID:  # a write that was cut short
             os.ftruncate(self._begun, self._begun_bytes // _WID * _WID)
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    fd = os.open(path, _NEW, 0o600)
-    with os.fdopen(fd, "wb") as file:
+    with os.fdopen(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(data)

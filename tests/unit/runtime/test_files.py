@@ -260,6 +260,15 @@ async def test_a_file_that_came_can_be_saved_where_nothing_is(tmp_path: Path) ->
     assert not (tmp_path / "elsewhere").exists()
 
 
+async def test_a_file_that_was_saved_is_its_owners_only(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        await File(b"came").save(tmp_path / "mine")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o600
+
+
 async def test_half_a_file_is_not_left_behind(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
