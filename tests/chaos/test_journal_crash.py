@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from framehub.errors import JournalError
-from framehub.journal import reader
+from framehub.journal import append, reader
 from framehub.journal.generate import generate
 from framehub.journal.record import FIXED, NO_ID, Row
 from framehub.journal.writer import JournalWriter
@@ -101,7 +101,7 @@ def test_a_full_disk_stops_the_journal_and_keeps_what_was_durable(tmp_path: Path
 def test_memory_does_not_grow_with_a_length_that_lies(tmp_path: Path) -> None:
     script = """
 import resource, sys
-from framehub.journal import reader
+from framehub.journal import append, reader
 sys.stdout.write(str(sum(batch.num_rows for batch in reader.read(sys.argv[1]))))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 open(sys.argv[2], "r+b").write(b"FHJ1" + b"\\xff" * 4)
@@ -121,12 +121,7 @@ sys.stdout.write(" " + str(after - before))
 
 def test_no_space_left_stops_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """/dev/full takes nothing, ever."""
-    begin = os.open
-    monkeypatch.setattr(
-        os,
-        "open",
-        lambda path, *rest: begin("/dev/full" if str(path).endswith(".fhj") else path, *_plain(rest)),
-    )
+    monkeypatch.setattr(append, "open_file", lambda _path, _flags: os.open("/dev/full", os.O_WRONLY))
     writer = JournalWriter(tmp_path)
     writer.append(
         Row(FIXED.pack(1, 1, b"linklink", 0, 1, 0, 0, -1, -1, 2, *[-1] * 5, 9, -1, -1, 0, NO_ID, NO_ID, 2))
@@ -136,7 +131,3 @@ def test_no_space_left_stops_the_journal(tmp_path: Path, monkeypatch: pytest.Mon
     assert writer.durable == 0
     with pytest.raises(JournalError, match="No space left on device"):
         writer.close()
-
-
-def _plain(rest: tuple[int, ...]) -> tuple[int, ...]:
-    return (rest[0] & ~os.O_EXCL, *rest[1:])

@@ -91,7 +91,7 @@ def test_whatever_reads_says_what_is_missing_and_of_which_node(tmp_path: Path) -
         assert framehub(command, tmp_path).stderr.splitlines() == lost
     assert framehub("cat", tmp_path, "--seq", "4").stderr == ""
     first, second = framehub("check", tmp_path, code=1).stderr.splitlines()
-    assert first == "Error: north: row 2 is missing"
+    assert first == f"Error: north: row 2 is missing ({2:020d}.fhj is gone)"
     assert second.startswith(f"Error: south: {third.name}: damage at byte ")
     assert second.endswith("the body of a block is cut short (row 3 is lost)")
 

@@ -225,7 +225,9 @@ def compact(directory: Path) -> None:
                 click.echo(f"Cut off and set aside: {torn}", err=True)
             for damage in found.damages:
                 click.echo(f"Error: not sealed: {damage}", err=True)
-            refused += len(found.damages)
+            if found.missing is not None:
+                click.echo(f"Error: {found.missing}", err=True)
+            refused += len(found.damages) + (found.missing is not None)
             for file in found.unsealed:
                 click.echo(str(seal.seal(file, node=node.name, salt=node.salt)))
     if refused:

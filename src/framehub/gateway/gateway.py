@@ -106,6 +106,8 @@ class Gateway:
         self._retention = Retention(writer, settings.recording)
         for damage in (*writer.recovery.cut, *writer.recovery.damages):
             log.warning("journal: %s", damage)
+        if writer.recovery.missing is not None:
+            log.error("journal: %s; numbers go on with %d", writer.recovery.missing, writer.recovery.next_seq)
         promises = Promises(writer) if settings.recording.ack_after_durable else None
         if settings.recording.record or settings.recording.redact:
             reducer = Reducer(

@@ -7,6 +7,7 @@ from typing import Final
 
 from framehub.errors import JournalError
 from framehub.journal.block import Opening, encode_opening
+from framehub.journal.ledger import note_opened
 from framehub.journal.record import VERSION
 from framehub.journal.segments import Node, blocks_path, stand, sync_directory
 from framehub.private import open_file
@@ -23,6 +24,7 @@ class SegmentAppender:
         self._fd = open_file(self.path, _FLAGS)
         self._pending = encode_opening(opening, first_seq=first_seq)
         self._new = True
+        self.first_seq = first_seq
         self.size = 0
         self._began = time.monotonic()
 
@@ -41,10 +43,7 @@ class SegmentAppender:
     def sync(self) -> None:
         """Make what was written durable; the first time, the file's name too."""
         os.fdatasync(self._fd)
-        if self._new:
-            sync_directory(self._directory)
-            self._new = False
-        self.stand()
+        self._named()
 
     @property
     def age(self) -> float:
@@ -63,11 +62,18 @@ class SegmentAppender:
         """Sync everything and close: the segment is complete."""
         try:
             os.fsync(self._fd)
-            if self._new:
-                sync_directory(self._directory)
-            self.stand()
+            self._named()
         finally:
             self.abandon()
+
+    def _named(self) -> None:
+        """Make the file's name durable, and that it was there, if that was not done; then look at it."""
+        if self._new:
+            sync_directory(self._directory)
+        self.stand()
+        if self._new and self.size:
+            note_opened(self.path)
+        self._new = False
 
     def abandon(self) -> None:
         """Close without another promise, if it is open."""

@@ -10,29 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
+from framehub.journal.ledger import Gap, Ledger, read_ledger
 from framehub.journal.parts import Part
 from framehub.journal.scan import Block, Damage, scan_segment
-from framehub.journal.seal import file_sum, known_sums
+from framehub.journal.seal import file_sum
 from framehub.journal.segments import Node, Segment, nodes, segments
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """Rows that are in no segment: those between the two."""
-
-    node: str
-    after_seq: int
-    before_seq: int
-
-    @property
-    def rows(self) -> int:
-        """How many are missing."""
-        return self.before_seq - self.after_seq - 1
-
-    def __str__(self) -> str:
-        first, last = self.after_seq + 1, self.before_seq - 1
-        which = f"row {first} is" if first == last else f"rows {first} to {last} are"
-        return f"{self.node}: {which} missing"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,8 +93,8 @@ def check(path: Path | str) -> CheckReport:
 
 def _check_node(node: Node) -> NodeReport:
     report = NodeReport(node=node.name, directory=str(node.directory))
+    ledger = read_ledger(node.directory)  # first: what it names is there then, or was taken away
     every = segments(node.directory)
-    sums = known_sums(node.directory)
     for number, segment in enumerate(every):
         if report.last_seq is not None and segment.first_seq > report.last_seq + 1 and not report.torn:
             gap = Gap(node=node.name, after_seq=report.last_seq, before_seq=segment.first_seq)
@@ -123,13 +105,29 @@ def _check_node(node: Node) -> NodeReport:
         try:
             report.bytes += segment.path.stat().st_size
             if segment.kind == "parquet":
-                _check_parquet(node, segment, report, following, sums)
+                _check_parquet(node, segment, report, following, ledger)
             else:
-                _check_blocks(node, segment, report, following)
+                _check_blocks(node, segment, report, following, ledger)
         except FileNotFoundError:  # sealed while we look
             sealed = segment._replace(path=segment.path.with_suffix(".parquet"), kind="parquet")
-            _check_parquet(node, sealed, report, following, known_sums(node.directory))
+            _check_parquet(node, sealed, report, following, read_ledger(node.directory))
+    _name_gone(node, report, ledger, {segment.first_seq for segment in every})
     return report
+
+
+def _name_gone(node: Node, report: NodeReport, ledger: Ledger, there: set[int]) -> None:
+    """Say which segments are gone: of gaps that were found, and before and after all that is there."""
+    gone = ledger.gone(there)
+    if gone:  # or old ones were removed meanwhile
+        gone = read_ledger(node.directory).gone(there)
+    before, after = report.first_seq, report.last_seq
+    for number, gap in enumerate(report.gaps):
+        of_gap = [first for first in gone if gap.after_seq < first < gap.before_seq]
+        report.gaps[number] = ledger.gap(node.name, of_gap, gap.after_seq, gap.before_seq)
+    if before is not None and (old := [first for first in gone if first < before]):
+        report.gaps.insert(0, ledger.gap(node.name, old, old[0] - 1, before))
+    if new := [first for first in gone if after is None or first > after]:
+        report.gaps.append(ledger.gap(node.name, new, new[0] - 1 if after is None else after, None))
 
 
 def missing(parts: Iterable[Part]) -> list[Gap]:
@@ -150,7 +148,9 @@ def _saw(report: NodeReport, first: int, last: int) -> None:
     report.last_seq = last if report.last_seq is None else max(report.last_seq, last)
 
 
-def _check_blocks(node: Node, segment: Segment, report: NodeReport, following: int | None) -> None:
+def _check_blocks(
+    node: Node, segment: Segment, report: NodeReport, following: int | None, ledger: Ledger
+) -> None:
     for found in scan_segment(segment.path, salt=node.salt):
         if isinstance(found, Block):
             if report.last_seq is not None and found.header.first_seq <= report.last_seq:
@@ -161,10 +161,15 @@ def _check_blocks(node: Node, segment: Segment, report: NodeReport, following: i
                 report.damages.append(_unreadable(segment, found, str(exc)))
                 continue
             _saw(report, found.header.first_seq, found.header.last_seq)
-        elif found.torn and following is None:
+        elif found.torn and following is None and not _had_rows(found, segment, ledger):
             report.torn.append(found)
         else:
             report.damages.append(found.followed(following))
+
+
+def _had_rows(torn: Damage, segment: Segment, ledger: Ledger) -> bool:
+    """Whether there is no row before a torn tail, though there was one."""
+    return segment.first_seq in ledger.ends and (torn.after_seq or 0) < segment.first_seq
 
 
 def _repeated(segment: Segment, found: Block, last: int) -> Damage:
@@ -190,7 +195,7 @@ def _unreadable(segment: Segment, found: Block, reason: str) -> Damage:
 
 
 def _check_parquet(
-    node: Node, segment: Segment, report: NodeReport, next_seq: int | None, sums: dict[str, str]
+    node: Node, segment: Segment, report: NodeReport, next_seq: int | None, ledger: Ledger
 ) -> None:
     report.sealed += 1
     seq = segment.first_seq
@@ -210,7 +215,7 @@ def _check_parquet(
                 report.damages.append(_sealed_damage(segment, seq - 1, next_seq, "no rows"))
     except (OSError, pa.ArrowException) as exc:
         report.damages.append(_sealed_damage(segment, seq - 1, next_seq, str(exc)))
-    told = sums.get(segment.path.name)
+    told = ledger.sums.get(segment.path.name)
     if len(report.damages) == before and told is not None and told != file_sum(segment.path):
         reason = "every row can be read, but the file is not as it was sealed"
         report.damages.append(_sealed_damage(segment, seq - 1, seq, reason))

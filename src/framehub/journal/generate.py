@@ -19,6 +19,7 @@ from framehub.journal.append import SegmentAppender
 from framehub.journal.columns import encode
 from framehub.journal.faults.catalogue import TRUTH_FILE, Truth, chosen
 from framehub.journal.labels import Labels
+from framehub.journal.ledger import FULL_ROWS
 from framehub.journal.page import Page
 from framehub.journal.record import VERSION, Row
 from framehub.journal.seal import seal
@@ -102,7 +103,11 @@ def _write(
     written, expected = 0, 1
     segment: SegmentAppender | None = None
     for first_seq, rows in blocks:
-        if segment is not None and (segment.size >= segment_bytes or first_seq != expected):
+        if segment is not None and (
+            segment.size >= segment_bytes
+            or first_seq - segment.first_seq >= FULL_ROWS
+            or first_seq != expected
+        ):
             segment.finish()
             seal(segment.path, node=node.name, salt=node.salt)
             segment = None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from framehub.journal.check import CheckReport, Gap, check, missing
+from framehub.journal.check import CheckReport, check, missing
+from framehub.journal.ledger import Gap
 from framehub.journal.parts import After, OnDamage, Part, last_seen, positions, read_part, snapshot
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.segments import nodes

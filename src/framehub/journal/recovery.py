@@ -2,7 +2,7 @@
 
 Only the lock's holder may call this. The longest sound run of blocks is kept; a torn tail is cut off and set
 aside as ``.torn``; damage inside a segment, or at the end of one that others follow, is reported and left
-alone. The next row's number follows the highest one found.
+alone. The next row's number follows the highest one found, or that a segment that is gone can have had.
 """
 
 import os
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
+from framehub.journal.ledger import Gap, read_ledger
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.segments import Node, Segment, segments, sync_directory
 from framehub.private import new_file, open_file
@@ -33,18 +34,22 @@ class Recovery:
     """Damage inside segments: those stay as they are."""
     unsealed: tuple[Path, ...] = ()
     """Sound segments that can be sealed, oldest first."""
+    missing: Gap | None = None
+    """The newest rows, if their segments were taken away: numbers go on behind all that they can have had."""
     last_at: tuple[int, int] | None = None
     """``time_ns`` and ``mono_ns`` of the last row; None if there is none that can be read."""
 
 
 def recover(node: Node) -> Recovery:
     """Make the node's directory ready for the next row."""
+    ledger = read_ledger(node.directory)
     for leftover in sorted(node.directory.glob("*.tmp")):
         leftover.unlink(missing_ok=True)
     every = segments(node.directory, hidden=True)
     sealed = [segment for segment in every if segment.kind == "parquet"]
     last_seq, last_at = _last_sealed(sealed[-1]) if sealed else (0, None)
     done = {segment.first_seq for segment in sealed}
+    rows = set(done)  # segments that have some
     cut: list[Damage] = []
     damages: list[Damage] = []
     unsealed: list[Path] = []
@@ -62,6 +67,8 @@ def recover(node: Node) -> Recovery:
         if torn is not None:
             _cut(segment.path, torn)
             cut.append(torn)
+        if last >= segment.first_seq:
+            rows.add(segment.first_seq)
         if inside:
             continue
         if last < segment.first_seq:
@@ -69,8 +76,17 @@ def recover(node: Node) -> Recovery:
         else:
             unsealed.append(segment.path)
     sync_directory(node.directory)
+    missing = None
+    newest = max(ledger.ends, default=0)
+    if newest in rows:
+        last_seq = max(last_seq, ledger.ends[newest] or 0)
+    elif newest:
+        if gone := [first for first in ledger.gone(rows) if first > last_seq]:
+            missing = ledger.gap(node.name, gone, last_seq, None)
+        last_seq = max(last_seq, ledger.highest(newest))
     return Recovery(
         next_seq=last_seq + 1,
+        missing=missing,
         cut=tuple(cut),
         damages=tuple(damages),
         unsealed=tuple(unsealed),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from framehub.errors import JournalError
+from framehub.journal.ledger import note_removed
 from framehub.journal.segments import segments, sync_directory
 
 _ASIDE: Final = ("*.torn", "rpc/quarantine/*.bin", "rpc/quarantine/*.json")
@@ -55,6 +56,7 @@ def remove_old(
                 reason = f"the journal has over {keep_bytes} bytes"
             else:
                 break
+            note_removed(segment.path)
             segment.path.unlink(missing_ok=True)
             left -= facts.st_size
             removed.append(Removed(segment.path.name, facts.st_size, reason))

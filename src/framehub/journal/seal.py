@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
+from framehub.journal.ledger import note_sealed
 from framehub.journal.record import ROW_SCHEMA, VERSION, with_position
 from framehub.journal.scan import Damage, scan_segment
 from framehub.journal.segments import parquet_path, sync_directory
-from framehub.private import new_file, open_file, read_file
+from framehub.private import new_file, open_file
 
-SUMS_FILE: Final = "sums"
 GROUP_ROWS: Final = 65_536
 GROUP_BYTES: Final = 32 << 20
 _STEP: Final = 1 << 20
@@ -44,7 +44,7 @@ def seal(segment: Path, *, node: str, salt: int | None = None) -> Path:
             os.fsync(written.fileno())
         if pq.read_metadata(temporary).num_rows != rows or not rows:
             raise JournalError(f"{segment}: {rows} rows cannot be sealed")
-        _note_sum(target, file_sum(temporary))
+        note_sealed(target, file_sum(temporary), first_seq + rows - 1)
         temporary.replace(target)
         sync_directory(target.parent)
     except (OSError, pa.ArrowException) as exc:
@@ -63,30 +63,6 @@ def file_sum(file: Path) -> str:
             total = zlib.crc32(data, total)
             size += len(data)
     return f"{total:08x} {size}"
-
-
-def _note_sum(target: Path, told: str) -> None:
-    """Add a line to the node's sums before the file gets its name; the last line for a name counts."""
-    fd = open_file(target.parent / SUMS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    try:
-        os.write(fd, f"{told} {target.name}\n".encode())
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def known_sums(directory: Path) -> dict[str, str]:
-    """What ``file_sum`` said of each sealed segment when it was sealed."""
-    try:
-        lines = read_file(directory / SUMS_FILE).decode(errors="replace").splitlines()
-    except FileNotFoundError:
-        return {}
-    except OSError as exc:
-        raise JournalError(f"{directory / SUMS_FILE}: {exc.strerror}") from exc
-    return {
-        name: f"{total} {size}"
-        for total, size, name in (line.split() for line in lines if line.count(" ") == 2)
-    }
 
 
 def _write(segment: Path, written: BufferedWriter, *, node: str, salt: int | None) -> int:

@@ -85,6 +85,12 @@ def parquet_path(directory: Path, first_seq: int) -> Path:
     return directory / f"{first_seq:020d}.parquet"
 
 
+def first_seq_of(name: str) -> int | None:
+    """The number of the first row of the segment with this name; None if it is no segment's."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
 def segments(directory: Path, *, hidden: bool = False) -> list[Segment]:
     """The node's segments in order; of a number that has both files, the Parquet (``hidden``: both)."""
     found = []

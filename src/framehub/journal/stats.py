@@ -8,7 +8,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framehub.journal.check import Gap, missing
+from framehub.journal.check import missing
+from framehub.journal.ledger import Gap
 from framehub.journal.parts import OnDamage, read_part, snapshot
 
 _COLUMNS: Final = ("node", "time_ns", "link", "protocol", "direction", "kind", "endpoint", "bytes", "error")

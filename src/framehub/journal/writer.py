@@ -23,6 +23,7 @@ from framehub.journal import block, segments
 from framehub.journal.append import SegmentAppender, begin, said
 from framehub.journal.columns import encode, to_batch
 from framehub.journal.gathering import Gathering
+from framehub.journal.ledger import FULL_ROWS
 from framehub.journal.notes import QUICKEST, Notes
 from framehub.journal.page import Page
 from framehub.journal.record import Row
@@ -339,13 +340,13 @@ class JournalWriter:
             if on_rows is not None:
                 seen.append((first_seq, body.batch()))
             first_seq += body.rows
-            if self._segment.size >= self.settings.segment_bytes:
+            if self._is_full(self._segment, first_seq):
                 break
         assert self._segment is not None
         self._segment.sync()
         del body  # it is a view of the last page
         self.gathering.written(written)
-        if self._segment.size >= self.settings.segment_bytes:
+        if self._is_full(self._segment, first_seq):
             self._rotate()
         self._tell(first_seq - 1)
         if on_rows is not None:
@@ -362,6 +363,9 @@ class JournalWriter:
             self._segment.stand()
             if self._segment.age >= self.settings.segment_seconds:
                 self._rotate()
+
+    def _is_full(self, segment: SegmentAppender, next_seq: int) -> bool:
+        return segment.size >= self.settings.segment_bytes or next_seq - segment.first_seq >= FULL_ROWS
 
     def _rotate(self) -> None:
         assert self._segment is not None

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from framehub.codes import Service
+from framehub.journal.ledger import read_ledger
 from framehub.journal.reader import Damage, Gap, Part, read_part
-from framehub.journal.seal import file_sum, known_sums
+from framehub.journal.seal import file_sum
 from framehub.pipeline.stages.links import LINK_KINDS
 
 _COLUMNS: Final = [
@@ -155,7 +156,7 @@ def is_whole(file: Path) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_whole(file: Path, _size: int, _changed: int) -> bool:
-    told = known_sums(file.parent).get(file.name)
+    told = read_ledger(file.parent).sums.get(file.name)
     if told is not None:
         return told == file_sum(file)
     try:

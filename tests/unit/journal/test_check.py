@@ -27,9 +27,9 @@ def test_a_segment_that_is_gone_is_a_gap(node: Node, segment: Callable[..., Path
     assert not report.clean
     (gap,) = report.gaps
     assert (gap.after_seq, gap.before_seq, gap.rows) == (12, 25, 12)
-    assert str(gap) == "n1: rows 13 to 24 are missing"
-    assert str(replace(gap, before_seq=14)) == "n1: row 13 is missing"
-    assert missing(snapshot(node.directory)) == [gap]
+    assert str(gap) == f"n1: rows 13 to 24 are missing ({13:020d}.fhj is gone)"
+    assert str(replace(gap, before_seq=14, files=())) == "n1: row 13 is missing"
+    assert missing(snapshot(node.directory)) == [replace(gap, files=())]
     assert missing(snapshot(node.directory, after=15)) == []
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from framehub.errors import JournalError
 from framehub.journal import seal as sealing
+from framehub.journal.ledger import read_ledger
 from framehub.journal.record import ROW_SCHEMA
 from framehub.journal.seal import seal
 from framehub.journal.segments import Node
@@ -41,10 +42,12 @@ def test_what_is_not_whole_is_never_sealed(node: Node, segment: Callable[..., Pa
     with pytest.raises(JournalError, match="sealed"):
         seal(path, node="n1")
     assert path.read_bytes() == data
-    assert sorted(file.name for file in node.directory.iterdir()) == [path.name, "node.json"]
+    assert sorted(file.name for file in node.directory.iterdir()) == sorted(
+        [path.name, "node.json", *(["sums"] if harm != "empty" else [])]
+    )
 
 
 def test_the_sum_of_a_sealed_segment_is_noted(node: Node, segment: Callable[..., Path]) -> None:
     sealed = seal(segment(node.directory), node="n1")
-    assert sealing.known_sums(node.directory) == {sealed.name: sealing.file_sum(sealed)}
-    assert sealing.known_sums(node.directory.parent) == {}
+    assert read_ledger(node.directory).sums == {sealed.name: sealing.file_sum(sealed)}
+    assert read_ledger(node.directory).ends == {1: 12}
