@@ -49,6 +49,8 @@ class RecordingSettings:
     def __post_init__(self) -> None:
         if self.on_failure not in ("stop", "continue"):
             raise ConfigError(f"on_failure: {self.on_failure!r} is neither 'stop' nor 'continue'")
+        if self.ack_after_durable and self.overflow == "drop":
+            raise ConfigError('ack_after_durable wants overflow = "wait": dropped rows are never durable')
         for name in ("keep_days", "keep_bytes"):
             value = getattr(self, name)
             if value is not None and not value > 0:

@@ -80,7 +80,7 @@ def recover(node: Node) -> Recovery:
     newest = max(ledger.ends, default=0)
     if newest in rows:
         last_seq = max(last_seq, ledger.ends[newest] or 0)
-    elif newest:
+    elif newest > max(rows, default=0):
         if gone := [first for first in ledger.gone(rows) if first > last_seq]:
             missing = ledger.gap(node.name, gone, last_seq, None)
         last_seq = max(last_seq, ledger.highest(newest))

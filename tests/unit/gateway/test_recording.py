@@ -17,6 +17,7 @@ def test_the_writer_is_told() -> None:
     [
         {"on_failure": "pray"},
         {"overflow": "x"},
+        {"overflow": "drop", "ack_after_durable": True},
         {"segment_bytes": 0},
         {"segment_seconds": 0},
         {"group_seconds": 11.0},
