@@ -5,7 +5,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from framehub.runtime.functions import Functions
@@ -13,7 +13,7 @@ from tests.attacks import thrown_at_routers
 from tests.attacks.arena import MIB, Seen
 from tests.attacks.attacker import PATIENCE, crowd
 from tests.attacks.rpc_arena import RpcArena, RpcAttack
-from tests.attacks.rpc_attacker import Dealer
+from tests.attacks.rpc_attacker import Dealer, Worker
 from tests.attacks.thrown_at_routers import LARGE_PART
 
 
@@ -97,6 +97,37 @@ async def ask_and_ask(arena: RpcArena, count: int) -> Seen:
     return seen
 
 
+async def ask_the_same(arena: RpcArena, count: int) -> Seen:
+    """One query, sent again and again: what it costs on the wire, and how often it is run."""
+    seen: Seen = Counter()
+    query = (b"QUERY", b"the same", b"x", b"once")
+    with (
+        Worker(arena.workers, b"once", lambda wid, _: [b"RESPONSE_RESULT", wid, b"answer"]) as worker,
+        Dealer(arena.clients) as attacker,
+    ):
+        await arena.until(lambda stand: "once" in stand["functions"])
+        for n in range(count):
+            attacker.says(*query)
+            if not n % 500:
+                await asyncio.sleep(0)
+        last = [b"CODER_IDENTITY_FOUND", b"last", b"bytes", b"bytes"]
+        async with asyncio.timeout(PATIENCE):
+            while last not in attacker.heard[-100:]:
+                attacker.says(b"CODER_IDENTITY_QUERY", b"last", b"once")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(2.0):
+                        await attacker.until(lambda: last in attacker.heard[-100:])
+        seen["runs"] = len(worker.queries)
+        seen["bytes in"] = count * _on_the_wire(query)
+        seen["bytes out"] = sum(map(_on_the_wire, attacker.heard))
+    return seen
+
+
+def _on_the_wire(parts: Sequence[bytes]) -> int:
+    """Bytes of a message of short parts."""
+    return sum(2 + len(part) for part in parts)
+
+
 async def describe_at_length(arena: RpcArena, count: int) -> Seen:
     """Workers that describe themselves with 3 MiB each, and never register."""
     seen: Seen = Counter()
@@ -129,5 +160,6 @@ T52_LARGE = RpcAttack(
 )
 T59 = RpcAttack("T59 connections that say nothing", say_nothing, 500, 500)
 T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 300_000)
+SAME = RpcAttack("one query, sent again and again", ask_the_same, 20_000, 100_000)
 DESCRIBED = RpcAttack("descriptions of workers that never come", describe_at_length, 30, 1_000, 256 * MIB)
-ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, DESCRIBED)
+ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, SAME, DESCRIBED)

@@ -201,6 +201,13 @@ async def test_attack_T62_a_flood_of_questions(arena: RpcArena) -> None:
     assert found + busy <= thrown.T62.count
 
 
+async def test_attack_one_query_sent_again_and_again(arena: RpcArena) -> None:
+    """[RPC-3.1.4] It is run once, and whoever sends it hears at most twice the bytes that it says."""
+    siege = await throw(arena, thrown.SAME)
+    assert siege.seen["runs"] == 1
+    assert 0 < siege.seen["bytes out"] <= 2 * siege.seen["bytes in"]
+
+
 # --- code and its ends -------------------------------------------------------------------------------------
 
 

@@ -145,15 +145,17 @@ class Asking:
             self.to_clients.append((identity, [words.RESPONSE_EXCEPTION, job.id, texts.ID_REUSED], None))
             return texts.ID_REUSED.decode()
         self.counts["queries sent again"] += 1
-        if self.settings.acknowledge:
-            self.to_clients.append((identity, [words.QUERY_RECEIVED, job.id], job))
         is_new = job.group is not None and identity not in job.askers
         if is_new:
             job.askers[identity] = None
             if len(job.askers) > MAX_ASKERS:
                 del job.askers[next(iter(job.askers))]
-        if job.answer is not None and (is_new or client.may_repeat(len(job.answer[2]), now)):
-            self.keeping.repeat(job, identity)
+        answer = job.answer
+        if answer is not None and not (is_new or client.may_hear_again(job.wid, len(answer[2]), now)):
+            return job  # not acknowledged either: who waits for the answer asks again soon
+        if self.settings.acknowledge:
+            self.to_clients.append((identity, [words.QUERY_RECEIVED, job.id], job))
+        self.keeping.repeat(job, identity)
         return job
 
     def _busy(self, group: Group | None, function: bytes, size: int, now: float) -> bytes | None:

@@ -100,7 +100,8 @@ class Client:
     """One asker: its queries, and how it behaves."""
 
     __slots__ = (
-        "conduct", "heard", "identity", "jobs", "kept_bytes", "questions", "questions_at", "repeated", "wid",
+        "conduct", "heard", "identity", "jobs", "kept_bytes", "questions", "questions_at", "repeated",
+        "repeats", "wid",
     )  # fmt: skip
 
     def __init__(self, identity: bytes, wid: Callable[[bytes], bytes]) -> None:
@@ -115,6 +116,8 @@ class Client:
         self.questions_at = 0.0
         self.repeated = 0
         """Bytes of answers sent again in this second."""
+        self.repeats: set[bytes] | None = None
+        """Queries whose answers were; made when there is one."""
 
     def may_ask(self, most: int, now: float) -> bool:
         """Whether it asked less than ``most`` questions in this second."""
@@ -128,9 +131,19 @@ class Client:
         self.repeated += size
         return self.repeated <= MAX_REPEATED or self.repeated == size
 
+    def may_hear_again(self, wid: bytes, size: int, now: float) -> bool:
+        """Whether the answer of this query, of so many bytes, may be: each once in a second."""
+        self._look(now)
+        if self.repeats is None:
+            self.repeats = set()
+        if wid in self.repeats or not self.may_repeat(size, now):
+            return False
+        self.repeats.add(wid)
+        return True
+
     def _look(self, now: float) -> None:
         if now - self.questions_at >= 1.0:
-            self.questions_at, self.questions, self.repeated = now, 0, 0
+            self.questions_at, self.questions, self.repeated, self.repeats = now, 0, 0, None
 
 
 class Conduct:

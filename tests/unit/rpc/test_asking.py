@@ -156,14 +156,61 @@ def test_large_answers_are_not_repeated_without_end() -> None:
     board.ask(b"c", b"1")
     board.answer(b"w", b"c", b"1", bytes(MAX_REPEATED // 2 + 1))
     board.clear()
-    for _ in range(5):
-        board.client(b"c", b"QUERY", b"1", b"a", b"f")
-    types = [parts[0] for _, parts in board.to_clients()]
-    assert (types.count(b"QUERY_RECEIVED"), types.count(b"RESPONSE_RESULT")) == (5, 1)
+    board.ask(b"c", b"2")
+    board.answer(b"w", b"c", b"2", bytes(MAX_REPEATED // 2 + 1))
     board.clear()
+    for second in (0.0, 1.0):
+        board.wait(second)
+        for id_ in (b"1", b"2"):
+            board.client(b"c", b"QUERY", id_, b"a", b"f")
+        assert [parts[:2] for _, parts in board.to_clients()] == [
+            [b"QUERY_RECEIVED", b"1"],
+            [b"RESPONSE_RESULT", b"1"],
+        ]
+
+
+@pytest.mark.parametrize("result", [b"", b"r" * 1_000])
+def test_one_query_sent_again_and_again_gives_few_bytes_for_each(result: bytes) -> None:
+    """[RPC-3.1.4] A hundred thousand copies in ten seconds: run once, and little is said of them."""
+    board = Board()
+    board.register(b"w", F)
+    board.to_workers()
+    copy = (b"QUERY", b"1", b"a", b"f")
+    came = went = given = 0
+
+    def ask_again(count: int) -> None:
+        nonlocal came, went, given
+        for _ in range(count):
+            board.client(b"c", *copy)
+            came += sum(map(len, copy)) + 2 * len(copy)
+        went += sum(len(part) + 2 for _, parts in board.to_clients() for part in parts)
+        given += sum(parts[0] == b"QUERY" for _, parts in board.to_workers())
+
+    ask_again(10_000)
+    board.answer(b"w", b"c", b"1", result)
+    for second in range(1, 10):
+        board.wait(float(second))
+        ask_again(10_000)
+    assert given == 1
+    assert went <= 2 * came
+
+
+def test_a_kept_answer_is_sent_again_once_a_second() -> None:
+    """[RPC-3.1.4] A copy in between is not answered at all: whoever waits for an answer asks again soon."""
+    board = Board()
+    board.register(b"w", F)
+    for id_ in (b"1", b"2"):
+        board.ask(b"c", id_)
+        board.answer(b"w", b"c", id_)
+    board.clear()
+    for _ in range(3):
+        board.client(b"c", b"QUERY", b"1", b"a", b"f")
+    board.client(b"c", b"QUERY", b"2", b"a", b"f")
+    again = [[[b"QUERY_RECEIVED", id_], [b"RESPONSE_RESULT", id_, b"r"]] for id_ in (b"1", b"2")]
+    assert [parts for _, parts in board.to_clients()] == again[0] + again[1]
     board.wait(1.0)
     board.client(b"c", b"QUERY", b"1", b"a", b"f")
-    assert [parts[0] for _, parts in board.to_clients()] == [b"QUERY_RECEIVED", b"RESPONSE_RESULT"]
+    assert [parts for _, parts in board.to_clients()] == again[0]
 
 
 def test_long_lists_are_not_repeated_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
