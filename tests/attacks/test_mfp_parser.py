@@ -21,11 +21,13 @@ from .thrown_at_mfp import (
     T10_SLOW,
     T11,
     T12,
+    T12_ACKS,
     T14_ACKS,
     T17,
     T19,
     T20,
     T41,
+    UNREAD,
     u32,
 )
 
@@ -168,6 +170,11 @@ async def test_attack_T20_bombs_are_strikes(arena: Arena) -> None:
         await asyncio.sleep(0)
     siege.check(0)
     assert aborts == ["23"] * 16
+
+
+async def test_attack_T12_acknowledgements_that_nobody_reads(arenas: Arenas) -> None:
+    """1,500,000 empty messages on each of some connections: who does not read is not read for long."""
+    assert (await thrown(arenas, T12_ACKS)).seen == {"not read to the end": UNREAD}
 
 
 async def test_attack_T41_answers_that_nobody_reads(arenas: Arenas) -> None:

@@ -15,6 +15,8 @@ from tests.attacks.thrown_at_sockets import PATIENCE
 JOINED = 1_000
 """Frames that are thrown in one go."""
 KEYS = 65_536
+UNREAD = 4
+"""Connections of which nothing is read."""
 DECLARED_PAYLOAD = "41 00000001 FFFFFFFF" + "41" * 11
 DECLARED_MAP = "42 00000001 FFFFFFFC"
 DECLARED_FILE = "46 00000001 00000008 00000001 FFFFFFFF"
@@ -195,6 +197,23 @@ async def bombs(port: int, count: int) -> Seen:
     return seen
 
 
+async def unread_acks(port: int, count: int) -> Seen:
+    """Messages of nothing that ask to be acknowledged, on several connections; no acknowledgement is read."""
+    seen: Seen = Counter()
+    asked = b"".join(mfp(b"\x48" + u32(id_)) for id_ in range(1, count + 1))
+
+    async def one() -> None:
+        async with attacking(port) as attacker:
+            throwing = asyncio.create_task(attacker.throw(asked))
+            done, _ = await asyncio.wait([throwing], timeout=1.0)
+            throwing.cancel()
+            await asyncio.wait([throwing])
+            seen["read to the end" if done and throwing.result() else "not read to the end"] += 1
+
+    await crowd([one] * UNREAD, at_once=UNREAD)
+    return seen
+
+
 async def unread_answers(port: int, count: int) -> Seen:
     """Large requests that are echoed, by somebody who reads no answer."""
     async with attacking(port) as attacker:
@@ -227,10 +246,11 @@ T10_SLOW = Attack(
 )
 T11 = Attack("T11 aborts provoked", flooding(wrong_keys), 10_000, 100_000)
 T12 = Attack("T12 pings, unread", flooding(pings), 50_000, 1_000_000)
+T12_ACKS = Attack("T12 acknowledgements, unread", unread_acks, 1_500_000, 1_500_000)
 T14_ACKS = Attack("T14 forged acks", flooding(forged_acks), 10_000, 1_000_000)
 T17 = Attack("T17 flipped bits", flipped, 1, 10)
 T19 = Attack("T19 reserved values", refused(*RESERVED), 40, 2_000, MIB)
 T20 = Attack("T20 JSON bombs", bombs, 10, 1_000)
 T41 = Attack("T41 answers, unread", unread_answers, 500, 1_000, (8 + 2) * MIB)
 
-ALL = (T1, T2, T4, T6, T7, T8, T9, T9_READ, T10, T10_SLOW, T11, T12, T14_ACKS, T17, T19, T20, T41)
+ALL = (T1, T2, T4, T6, T7, T8, T9, T9_READ, T10, T10_SLOW, T11, T12, T12_ACKS, T14_ACKS, T17, T19, T20, T41)

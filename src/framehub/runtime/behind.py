@@ -1,5 +1,6 @@
-"""What a link does about a peer that is behind with reading, whatever carries its frames."""
+"""What a link does about a peer that is behind with reading, or sends much, whatever carries its frames."""
 
+import asyncio
 from typing import Final
 
 from framehub.codes import CloseCode
@@ -15,6 +16,7 @@ HARD_BYTES: Final = 1024 * 1024
 class Behind:
     """The half of a link that bounds what waits for its peer; the other half carries the bytes."""
 
+    _loop: asyncio.AbstractEventLoop
     _owner: LinkOwner | None
     _listening: bool
     _max_sent: int
@@ -75,6 +77,11 @@ class Behind:
             self.pause("slow")
         if waiting > HARD_BYTES + self._max_sent:
             self.close(CloseCode.POLICY, "the peer does not read")
+
+    def _let_others(self) -> None:
+        """Read on when all others have had their turn."""
+        self.pause("turn")
+        self._loop.call_soon(self.resume, "turn")
 
     def _stuck(self) -> None:
         self.close(CloseCode.POLICY, "the peer takes nothing of what waits for it")

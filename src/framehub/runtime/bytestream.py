@@ -23,6 +23,7 @@ from framehub.runtime.hangups import watch
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
+from framehub.runtime.share import Share
 from framehub.runtime.sockets import bind
 
 log = logging.getLogger("framehub.bytestream")
@@ -57,6 +58,7 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         self._pauses: frozenset[str] = frozenset()
         self._begun = bytearray()  # a frame whose rest is still to come
         self._unread = b""  # what came before we were told to pause, and was not looked at
+        self._share = Share()
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._flushes = False
@@ -139,9 +141,10 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         self._receiving, self._delivered = True, False
         self._receive(data)
         self._receiving = False
-        self._progress.read(len(data), completed=self._delivered, unfinished=bool(self._begun))
+        taken = len(data) - len(self._unread)  # the rest is looked at when we go on
+        self._progress.read(taken, completed=self._delivered, unfinished=bool(self._begun))
         self._flush()
-        self._read_ahead(len(data))
+        self._read_ahead(taken)
 
     def eof_received(self) -> None:
         """The peer has ended it; so do we."""
@@ -233,6 +236,9 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         except Exception:
             log.exception("a frame could not be handled")
             self.close(CloseCode.INTERNAL, "internal error")
+        self._share.frames += 1
+        if self._share.is_over() and self._closing is None:
+            self._let_others()
 
     def _stay_paused(self) -> None:
         """Without this the loop would turn for every byte that waits, and not read it."""

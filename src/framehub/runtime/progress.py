@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from framehub.runtime.share import Share
+
 SLOWEST: Final = 16 * 1024
 """Bytes in a second that a peer has to send once it has begun a message, after some patience."""
 
-PIECE_BYTES: Final = 64 * 1024
-"""What is read at a time."""
 GOODBYE: Final = 8
 """The opcode of a WebSocket's close frame."""
 LONGEST_CONTROL: Final = 125
@@ -83,7 +83,7 @@ class Watched(asyncio.BufferedProtocol):
     """Stands before the protocol that parses, and tells how much came.
 
     A parser that makes its buffer larger whenever it was filled would take as much memory as the kernel has
-    bytes for it. So it is filled in pieces, and it grows for large frames only.
+    bytes for it. So it is filled in pieces (``Share``), and it grows for large frames only.
 
     picows parses one frame ahead, and when that one is broken it says so in place of what the frame before it
     has to say. Nothing after a goodbye matters: a goodbye that begins a read is parsed alone.
@@ -92,6 +92,7 @@ class Watched(asyncio.BufferedProtocol):
     def __init__(
         self,
         parser: asyncio.BufferedProtocol,
+        share: Share,
         came: Callable[[int], None],
         is_between: Callable[[], bool],
     ) -> None:
@@ -104,12 +105,13 @@ class Watched(asyncio.BufferedProtocol):
         self.resume_writing = parser.resume_writing  # type: ignore[method-assign]
         self._room = parser.get_buffer
         self._parse = parser.buffer_updated
+        self._share = share
         self._came = came
         self._is_between = is_between
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Some room."""
-        return memoryview(self._room(sizehint))[:PIECE_BYTES]
+        return memoryview(self._room(sizehint))[: self._share.piece]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Parse, then tell."""

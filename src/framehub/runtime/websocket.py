@@ -18,6 +18,7 @@ from framehub.runtime.behind import Behind
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.masking import MASKED_BYTES, ROOM_FOR_HEAD, copied, masked
 from framehub.runtime.progress import Progress, Watched
+from framehub.runtime.share import Share
 
 MAX_FRAGMENTS = 1_024
 MAX_CONTROLS = 100
@@ -73,6 +74,7 @@ class WebSocketLink(Behind, WSListener):
         self._loop = asyncio.get_running_loop()
         self._small: list[bytes] = []
         self._small_bytes = 0
+        self._share = Share()
         self._reading = False
         self._scheduled = False
         self._scratch = _NO_SCRATCH
@@ -159,7 +161,7 @@ class WebSocketLink(Behind, WSListener):
         _keep_queue_short(socket_.get_extra_info("socket"))
         parser = socket_.get_protocol()
         assert isinstance(parser, asyncio.BufferedProtocol)
-        self._watched = Watched(parser, self._came, self._is_between)
+        self._watched = Watched(parser, self._share, self._came, self._is_between)
         socket_.set_protocol(self._watched)
         for message in (transport.request, transport.response):
             message.headers.clear()  # nobody asks for them any more, and ten thousand connections have many
@@ -170,6 +172,7 @@ class WebSocketLink(Behind, WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         """One WebSocket frame: most often a whole message."""
         self._reading = True
+        self._share.frames += 1
         kind = frame.msg_type
         if kind is _BINARY and frame.fin and not self._fragments and not self._closing:
             if frame.rsv1 or frame.rsv2 or frame.rsv3:
@@ -291,6 +294,8 @@ class WebSocketLink(Behind, WSListener):
         completed, self._completed = self._completed, False
         unfinished = not completed or self._tail > 0 or bool(self._fragments)
         self._progress.read(size, completed=completed, unfinished=unfinished)
+        if self._share.read(size) and not self._closing:
+            self._let_others()
 
     def _is_between(self) -> bool:
         """Whether the next byte begins a frame; a client does not know what its opening left."""

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from framehub.runtime.progress import PIECE_BYTES, Progress, Watched
+from framehub.runtime.progress import Progress, Watched
+from framehub.runtime.share import LEAST_PIECE, Share
 
 
 class Watch:
@@ -107,7 +108,8 @@ async def test_the_parser_gets_everything_and_then_it_is_told() -> None:
         def connection_lost(self, exc: Exception | None) -> None:
             happened.append("lost")
 
-    watched = Watched(Parser(), lambda size: happened.append(f"came {size}"), lambda: True)
+    watched = Watched(Parser(), Share(), lambda size: happened.append(f"came {size}"), lambda: True)
+    watched.get_buffer(4)
     watched.buffer_updated(4)
     watched.connection_lost(None)
     assert happened == ["parse 4", "came 4", "lost"]
@@ -117,7 +119,7 @@ async def test_a_parser_is_filled_in_pieces_and_not_at_all_once_it_is_deaf() -> 
     parsed: list[int] = []
 
     class Parser(asyncio.BufferedProtocol):
-        room = bytearray(2 * PIECE_BYTES)
+        room = bytearray(2 * LEAST_PIECE)
 
         def get_buffer(self, _sizehint: int) -> memoryview:
             return memoryview(self.room)
@@ -125,9 +127,9 @@ async def test_a_parser_is_filled_in_pieces_and_not_at_all_once_it_is_deaf() -> 
         def buffer_updated(self, nbytes: int) -> None:
             parsed.append(nbytes)
 
-    watched = Watched(Parser(), lambda _: None, lambda: True)
+    watched = Watched(Parser(), Share(), lambda _: None, lambda: True)
     piece = watched.get_buffer(-1)
-    assert len(piece) == PIECE_BYTES
+    assert len(piece) == LEAST_PIECE
     piece[0] = 7
     assert Parser.room[0] == 7
     watched.buffer_updated(5)
@@ -162,7 +164,7 @@ async def test_a_goodbye_is_parsed_alone(came: str, between: bool, parsed: int) 
         def buffer_updated(self, nbytes: int) -> None:
             told.append(nbytes)
 
-    watched = Watched(Parser(), told.append, lambda: between)
+    watched = Watched(Parser(), Share(), told.append, lambda: between)
     data = bytes.fromhex(came)
     watched.get_buffer(-1)[: len(data)] = data
     watched.buffer_updated(len(data))
