@@ -128,6 +128,19 @@ def _on_the_wire(parts: Sequence[bytes]) -> int:
     return sum(2 + len(part) for part in parts)
 
 
+async def name_at_length(arena: RpcArena, count: int) -> Seen:
+    """Registrations of functions whose name, or coder, has 16 MiB; one after another."""
+    seen: Seen = Counter()
+    long = bytes(16 * MIB)
+    one = (1).to_bytes(4, "big")
+    for n in range(count):
+        with Dealer(arena.workers) as attacker:
+            attacker.says(b"WORKER_REGISTER", one, *((long, b"Int", b"Int"), (b"f", long, b"Int"))[n % 2])
+            [[type_, *_]] = await attacker.hears()
+            seen[type_.decode()] += 1
+    return seen
+
+
 async def describe_at_length(arena: RpcArena, count: int) -> Seen:
     """Workers that describe themselves with 3 MiB each, and never register."""
     seen: Seen = Counter()
@@ -161,5 +174,6 @@ T52_LARGE = RpcAttack(
 T59 = RpcAttack("T59 connections that say nothing", say_nothing, 500, 500)
 T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 300_000)
 SAME = RpcAttack("one query, sent again and again", ask_the_same, 20_000, 100_000)
+NAMED = RpcAttack("names of 16 MiB", name_at_length, 10, 200, 20 * MIB)
 DESCRIBED = RpcAttack("descriptions of workers that never come", describe_at_length, 30, 1_000, 256 * MIB)
-ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, SAME, DESCRIBED)
+ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, SAME, NAMED, DESCRIBED)

@@ -188,6 +188,13 @@ async def test_attack_descriptions_of_workers_that_never_register(arena: RpcAren
     assert 0 < arena.stand()["described"] <= 8 * MIB
 
 
+async def test_attack_names_of_16_mib(arena: RpcArena) -> None:
+    """[RPC-5.1.2] [RPC-9.1] Each is refused; of what ZeroMQ received no copy is made."""
+    siege = await throw(arena, thrown.NAMED)
+    assert siege.seen == {"INCOMPATIBLE_SPECS_FAILURE": thrown.NAMED.count}
+    assert siege.counts == {"registrations refused": thrown.NAMED.count, "malformed": thrown.NAMED.count}
+
+
 async def test_attack_T62_a_flood_of_questions(arena: RpcArena) -> None:
     """[RPC-3.3.3] 2,000 a second are answered, the others are told BUSY."""
     siege = await throw(arena, thrown.T62)

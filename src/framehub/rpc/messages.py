@@ -6,6 +6,7 @@ types there are and what parts they have: ``FIELDS``. Identities of ZeroMQ are n
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from sys import maxsize
 from typing import Any, Final, TypeAlias
 
 from framehub.codes import Message
@@ -17,9 +18,12 @@ Parts: TypeAlias = Sequence[bytes]
 MAX_ID: Final = 64
 MAX_NAME: Final = 255
 MAX_TEXT: Final = 64 * 1024
+MAX_DESCRIPTION: Final = 4 << 20
 MAX_FUNCTIONS: Final = 1024
 MAX_PARTS: Final = 2 + 3 * MAX_FUNCTIONS
 """No lawful message has more."""
+SHORT: Final = 1024
+"""Every part has fewer bytes, but for one of some types (``room``)."""
 
 
 class Way(StrEnum):
@@ -76,6 +80,17 @@ def counts(way: Way) -> dict[bytes, int]:
     fields = FIELDS[way].items()
     return {
         type_.encode(): 1 if type_ is Message.WORKER_REGISTER else 1 + len(names) for type_, names in fields
+    }
+
+
+def room(way: Way) -> dict[bytes, tuple[int, int]]:
+    """By type, the place of the one part that may be long, and how many bytes it may have."""
+    longest = dict.fromkeys(("argument", "result", "text"), maxsize) | {"json": MAX_DESCRIPTION}
+    return {
+        type_.encode(): (place, longest[name])
+        for type_, names in FIELDS[way].items()
+        for place, name in enumerate(names, 1)
+        if name in longest
     }
 
 
@@ -190,14 +205,15 @@ def _registration_fault(parts: Parts) -> str | None:
 
 def _part_fault(name: str, part: bytes) -> str | None:
     size = len(part)
+    counted = str(size) if size <= SHORT else f"over {SHORT}"  # perhaps the rest was not kept
     if name == "id":
-        return None if 1 <= size <= MAX_ID else f"an id has 1 to {MAX_ID} bytes, not {size}"
+        return None if 1 <= size <= MAX_ID else f"an id has 1 to {MAX_ID} bytes, not {counted}"
     if name in _BLOCKS:
         return None
     if name in ("function", "reason") and not 1 <= size <= MAX_NAME:
-        return f"a {name} has 1 to {MAX_NAME} bytes, not {size}"
+        return f"a {name} has 1 to {MAX_NAME} bytes, not {counted}"
     if name.endswith("coder") and size > MAX_NAME:
-        return f"a coder's identity has at most {MAX_NAME} bytes, not {size}"
+        return f"a coder's identity has at most {MAX_NAME} bytes, not {counted}"
     if name != "text":  # an exception's text is cut and mended, never refused
         try:
             part.decode()

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Struct
 
 from framehub.rpc.jobs import Conduct, Job
+from framehub.rpc.messages import MAX_DESCRIPTION
 from framehub.rpc.pace import Pace, Patience
 from framehub.rpc.waiting import Waiting
 
 ALWAYS: Final = "always"
 UNACKNOWLEDGED: Final = "unacknowledged"
-MAX_DESCRIPTION: Final = 4 << 20
 MAX_LEVELS: Final = 64
 """How deep a schema may be nested."""
 MAX_LIST: Final = 8 << 20
@@ -57,7 +57,7 @@ _decoder: Final = msgspec.json.Decoder(Description)
 def read_description(data: bytes) -> Description | str:
     """The description, or why it is none."""
     if len(data) > MAX_DESCRIPTION:
-        return f"a description has at most {MAX_DESCRIPTION} bytes, not {len(data)}"
+        return f"a description has at most {MAX_DESCRIPTION} bytes"
     try:
         described = _decoder.decode(data)
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:

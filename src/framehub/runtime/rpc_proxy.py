@@ -12,6 +12,7 @@ from framehub.journal.record import NO_ID
 from framehub.journal.rpc_rows import Side
 from framehub.rpc.jobs import Job
 from framehub.rpc.keeping import Sending
+from framehub.rpc.messages import Way, room
 from framehub.rpc.proxy import Proxy
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.curve import CurveServer
@@ -174,6 +175,7 @@ class RpcProxy:
             on_batch,
             curve=self._keys[side],
             options=self._options,
+            room=room(Way.CLIENT_TO_PROXY if side == "client" else Way.WORKER_TO_PROXY),
             on_disconnect=self._worker_left if side == "worker" else None,
             on_flood=lambda identity: self._flooded(side, identity),
         )

@@ -8,8 +8,7 @@ from time import monotonic
 from typing import Any, Final
 
 from framehub.errors import ConfigError, IncompatibleSpecs
-from framehub.rpc.messages import Way, counts
-from framehub.rpc.registry import MAX_DESCRIPTION
+from framehub.rpc.messages import MAX_DESCRIPTION, Way, counts
 from framehub.rpc.settings import WorkerSettings
 from framehub.rpc.worker import Workbench
 from framehub.runtime.curve import CurveClient

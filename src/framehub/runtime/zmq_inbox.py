@@ -6,18 +6,21 @@ for peers we trust: a message that is shorter than it says swallows the beginnin
 that is. A dealer has one peer, so there it can only hurt itself.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import zmq
 from zmq.backend import Socket as Backend
 
+from framehub.rpc.messages import SHORT
 from framehub.runtime.zmq_setup import Options
 
 NOBLOCK: Final = int(zmq.NOBLOCK)
 RCVMORE: Final = int(zmq.RCVMORE)
 SRCFD: Final = int(zmq.SRCFD)
 USER_ID: Final = "User-Id"
+_NOWHERE: Final = (-1, 0)
 
 
 class Inbox:
@@ -31,12 +34,15 @@ class Inbox:
         has_identities: bool,
         has_keys: bool,
         counts: Mapping[bytes, int] | None = None,
+        room: Mapping[bytes, tuple[int, int]] | None = None,
     ) -> None:
         # pyzmq's call in C, without the layers around it.
         self._recv: Callable[..., Any] = Backend.recv.__get__(socket)
         self._get: Callable[[int], Any] = Backend.get.__get__(socket)
         self._options = options
         self._counts = counts
+        self._room = room
+        self._short = SHORT if room is not None else sys.maxsize
         self._has_identities = has_identities
         self._has_keys = has_keys
         self._is_dropping = False
@@ -50,7 +56,7 @@ class Inbox:
     def take(self) -> tuple[list[list[bytes]], bool]:  # noqa: PLR0912, PLR0915 (calls cost as much as parts)
         """The messages of one turn, and whether there are no more."""
         recv, counts = self._recv, self._counts
-        has_identities, has_keys = self._has_identities, self._has_keys
+        has_identities, has_keys, short = self._has_identities, self._has_keys, self._short
         max_parts, max_bytes = self._options.max_parts, self._options.max_message_bytes
         parts_left, bytes_left = self._options.turn_parts, self._options.turn_bytes
         batch: list[list[bytes]] = []
@@ -71,10 +77,9 @@ class Inbox:
                     parts = [recv(NOBLOCK)] if has_identities else []
                 if counts is None:
                     frame = recv(NOBLOCK, False)
-                    part = frame.bytes
+                    size = len(frame)
+                    parts.append(frame.bytes if size <= short else self._some_of(frame, parts))
                     more = frame.more
-                    size = len(part)
-                    parts.append(part)
                 else:
                     kind = recv(NOBLOCK)
                     parts.append(kind)
@@ -91,10 +96,10 @@ class Inbox:
                     size = sum(map(len, parts))  # with the identity; nobody is that exact here
                 while more and len(parts) < max_parts and size <= max_bytes:
                     frame = recv(NOBLOCK, False)
-                    part = frame.bytes
+                    length = len(frame)
+                    parts.append(frame.bytes if length <= short else self._some_of(frame, parts))
                     more = frame.more
-                    size += len(part)
-                    parts.append(part)
+                    size += length
                 parts_left -= len(parts)
                 bytes_left -= size
                 if finishers is not None:
@@ -109,6 +114,16 @@ class Inbox:
         except zmq.Again:
             return batch, True
         return batch, False
+
+    def _some_of(self, frame: Any, before: list[bytes]) -> bytes:
+        """A long part: all of it where one may be, else so much that whoever knows the limits refuses it."""
+        assert self._room is not None
+        first = int(self._has_identities)
+        place = len(before) - first
+        where, most = self._room.get(before[first], _NOWHERE) if place else _NOWHERE
+        if place != where:
+            most = SHORT
+        return bytes(frame.buffer[: most + 1]) if len(frame) > most else frame.bytes
 
     def _drop(self, most: int) -> int:
         """Throw away the rest of a message, at most so many parts of it; how many those were."""

@@ -58,6 +58,7 @@ class MessageSocket:
         curve: CurveServer | CurveClient | None = None,
         options: Options | None = None,
         counts: Mapping[bytes, int] | None = None,
+        room: Mapping[bytes, tuple[int, int]] | None = None,
         on_connect: Notice | None = None,
         on_disconnect: Notice | None = None,
         on_refused: Notice | None = None,
@@ -66,6 +67,9 @@ class MessageSocket:
     ) -> None:
         """``counts`` says how many parts a message has whose first (at a router, second) part is the key: it
         makes receiving much faster, and is only for peers that are trusted to keep to it.
+
+        ``room`` has, by what that part is, the place of the one part that may be long and its most bytes: of
+        other parts over ``SHORT`` only the beginning is taken, and one byte more than may be of that one.
 
         ``on_connect``, ``on_disconnect`` and ``on_refused`` tell of some connection, not whose it is.
 
@@ -105,7 +109,12 @@ class MessageSocket:
             self._release(0)
             raise
         self._inbox = Inbox(
-            self._socket, options, has_identities=kind == "router", has_keys=has_keys, counts=counts
+            self._socket,
+            options,
+            has_identities=kind == "router",
+            has_keys=has_keys,
+            counts=counts,
+            room=room,
         )
         # pyzmq's calls in C, without the layers around them.
         self._send: Callable[..., Any] = Backend.send.__get__(self._socket)

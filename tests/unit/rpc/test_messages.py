@@ -7,7 +7,7 @@ import pytest
 from framehub.codes import Message
 from framehub.errors import LocalProtocolError
 from framehub.rpc import messages, words
-from framehub.rpc.messages import FIELDS, MAX_FUNCTIONS, MAX_PARTS, Way, counts
+from framehub.rpc.messages import FIELDS, MAX_DESCRIPTION, MAX_FUNCTIONS, MAX_PARTS, Way, counts, room
 
 QUERY: dict[str, Any] = {"type": "QUERY", "id": "01", "argument": "", "function": "f"}
 
@@ -70,6 +70,25 @@ def test_what_is_no_message_is_not_composed(said: dict[str, Any], reason: str) -
 def test_what_is_no_registration_is_not_composed(functions: Any) -> None:
     with pytest.raises(LocalProtocolError):
         messages.compose(Way.WORKER_TO_PROXY, {"type": "WORKER_REGISTER", "functions": functions})
+
+
+def test_one_part_of_some_types_may_be_long() -> None:
+    """[RPC-9.1]"""
+    assert set(room(Way.CLIENT_TO_PROXY)) == {words.QUERY}
+    assert room(Way.CLIENT_TO_PROXY)[words.QUERY][0] == 2
+    assert {type_: place for type_, (place, _) in room(Way.WORKER_TO_PROXY).items()} == {
+        words.RESPONSE_RESULT: 2,
+        words.RESPONSE_EXCEPTION: 2,
+        words.WORKER_DESCRIBE: 1,
+    }
+    assert room(Way.WORKER_TO_PROXY)[words.WORKER_DESCRIBE] == (1, MAX_DESCRIPTION)
+
+
+@pytest.mark.parametrize(("size", "told"), [(1_024, "not 1024"), (1_025, "not over 1024")])
+def test_of_a_part_that_was_cut_no_size_is_told(size: int, told: str) -> None:
+    reason = messages.fault(Way.CLIENT_TO_PROXY, [words.CANCEL, bytes(size)])
+    assert reason is not None
+    assert reason.endswith(told)
 
 
 def test_a_type_says_how_many_parts_its_message_has() -> None:

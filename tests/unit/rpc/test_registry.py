@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from framehub.rpc.jobs import Client, Job, wids
+from framehub.rpc.messages import MAX_DESCRIPTION
 from framehub.rpc.registry import (
-    MAX_DESCRIPTION,
     MAX_LEVELS,
     MAX_PENDING,
     MAX_PENDING_BYTES,

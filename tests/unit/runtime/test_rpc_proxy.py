@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,15 @@ import pytest
 
 from framehub.errors import ConfigError, JournalError
 from framehub.rpc import words
+from framehub.rpc.messages import MAX_DESCRIPTION
 from framehub.rpc.settings import ProxySettings
 from framehub.runtime.curve import CurveClient, CurveServer, new_keys, public_of
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
+from framehub.runtime.rpc_tap import RpcTap
 from framehub.runtime.zmq_socket import MessageSocket
 from tests.unit.runtime.rpc_parts import FREE, RawPeer, proxy, until
+from tests.unit.runtime.test_rpc_tap import Rows
 
 REGISTER = (words.WORKER_REGISTER, b"\0\0\0\1", b"square", b"Int", b"Int")
 
@@ -260,3 +264,82 @@ async def test_who_sends_a_message_that_never_ends_is_cut_off(monkeypatch: pytes
             await reader.read()
         writer.close()
         honest.close()
+
+
+LARGE = b"x" * (16 << 20)
+
+
+@pytest.mark.parametrize(
+    ("says", "hears"),
+    [
+        ((words.WORKER_REGISTER, b"\0\0\0\1", LARGE, b"Int", b"Int"), [LARGE[:255], b"", b""]),
+        ((words.WORKER_REGISTER, b"\0\0\0\1", b"square", LARGE, b"Int"), [b"square", b"", b""]),
+        ((words.WORKER_REGISTER, LARGE, b"square", b"Int", b"Int"), [b"square", b"", b""]),
+    ],
+    ids=["name", "coder", "count"],
+)
+async def test_a_registration_with_a_part_of_16_mib_is_refused_without_a_copy(
+    says: tuple[bytes, ...], hears: list[bytes]
+) -> None:
+    """[RPC-5.1.2] [RPC-9.1] Nor is it written down whole."""
+    rows = Rows()
+    async with proxy(tap=RpcTap(rows)) as ours:  # type: ignore[arg-type]
+        worker = RawPeer(ours.workers_address)
+        tracemalloc.start()
+        try:
+            worker.says(*says)
+            assert await worker.hears() == [[words.INCOMPATIBLE_SPECS_FAILURE, *hears]]
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        worker.close()
+    assert most < 2 << 20, "half of it is a page of the journal"
+    refused, _ = rows.all
+    assert (refused["kind"], len(refused["raw"]) < 4_096) == ("refused", True)
+
+
+@pytest.mark.parametrize(
+    ("says", "hears"),
+    [
+        (
+            (words.QUERY, b"1", b"12", LARGE),
+            b"QUERY: a function has 1 to 255 bytes, not over 1024",
+        ),
+        ((words.CODER_IDENTITY_QUERY, b"1", LARGE), None),
+        ((words.CANCEL, LARGE), None),
+        ((LARGE, b"1"), None),
+    ],
+    ids=["query", "coders", "id", "type"],
+)
+async def test_a_part_of_16_mib_of_a_client_is_refused_without_a_copy(
+    says: tuple[bytes, ...], hears: bytes | None
+) -> None:
+    """[RPC-8.1] [RPC-9.1]"""
+    async with proxy() as ours:
+        client = RawPeer(ours.clients_address)
+        tracemalloc.start()
+        try:
+            client.says(*says)
+            await until(lambda: ours.machine.counts["malformed"])
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        if hears is not None:
+            assert await client.hears() == [[words.RESPONSE_EXCEPTION, b"1", b"bad request: " + hears]]
+        client.close()
+    assert most < 1 << 20
+
+
+async def test_a_description_that_is_too_long_is_refused_without_a_copy_of_its_rest() -> None:
+    """[RPC-9.1]"""
+    async with proxy() as ours:
+        worker = RawPeer(ours.workers_address)
+        tracemalloc.start()
+        try:
+            worker.says(words.WORKER_DESCRIBE, LARGE)
+            await until(lambda: ours.machine.counts["malformed"])
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        worker.close()
+    assert most < 3 * MAX_DESCRIPTION  # it is decoded too

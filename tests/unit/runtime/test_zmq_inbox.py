@@ -41,6 +41,40 @@ async def test_the_limit_of_bytes(last: int, is_taken: bool, more: list[bytes]) 
         assert server.socket.floods == (not is_taken)
 
 
+ROOM = {b"LONG": (2, 5_000)}
+LONG = [
+    ([b"LONG", b"id", b"x" * 5_000, b"y"], [b"LONG", b"id", b"x" * 5_000, b"y"]),
+    ([b"LONG", b"id", b"x" * 9_000, b"y"], [b"LONG", b"id", b"x" * 5_001, b"y"]),
+    ([b"LONG", b"i" * 9_000, b"x", b"y" * 9_000], [b"LONG", b"i" * 1_025, b"x", b"y" * 1_025]),
+    ([b"SHORT", b"x" * 1_024, b"x" * 1_026], [b"SHORT", b"x" * 1_024, b"x" * 1_025]),
+    ([b"T" * 9_000, b"x"], [b"T" * 1_025, b"x"]),
+    ([b"x" * 9_000], [b"x" * 1_025]),
+]
+
+
+@pytest.mark.parametrize(("said", "kept"), LONG)
+async def test_of_a_part_that_is_too_long_no_more_is_copied_than_shows_that(
+    said: list[bytes], kept: list[bytes]
+) -> None:
+    """[RPC-9.1] One part of a type may be long, and it has its place."""
+    with Told("router", room=ROOM) as server, Told("dealer", identity=b"me") as client:
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send(said)
+        assert await server.got(1) == [[b"me", *kept]]
+
+
+async def test_parts_that_are_cut_count_whole() -> None:
+    with (
+        Told("router", room=ROOM, options=Options(max_message_bytes=8_000)) as server,
+        Told("dealer", identity=b"me") as client,
+    ):
+        client.socket.connect(server.socket.bind(ANY))
+        client.socket.send([b"SHORT", b"x" * 5_000, b"y" * 5_000])
+        client.socket.send([b"after"])
+        assert await server.got(1) == [[b"me", b"after"]]
+        assert server.flooders == [b"me"]
+
+
 COUNTS = {b"BEAT": 1, b"TWO": 2, b"THREE": 3}
 MESSAGES = [
     [b"BEAT"],
