@@ -29,7 +29,7 @@ key() { # key run|dev: everything that, when changed, needs an installation
     {
         echo "$1 $root $(version_of "$venv/bin/python")"
         cat "$root/pyproject.toml" "$root/requirements/run.txt" "$root/requirements/java.txt"
-        cat "$root/setup.py" "$root"/src/framehub/journal/*.pyx
+        cat "$root/setup.py" "$root"/src/framehub/*/*.pyx
         command -v cc || :
         [ "$1" = run ] || cat "$root/requirements/dev.txt"
     } | hash_of_stdin
@@ -247,11 +247,11 @@ install_venv() { # install_venv run|dev
         step "test tools: requirements/dev.txt" pip_install -r "$root/requirements/dev.txt"
     fi
     [ "$1" = dev ] || compiler
-    rm -f "$root"/src/framehub/journal/_*.so # made of what these were before, perhaps
+    rm -f "$root"/src/framehub/*/_*.so # made of what these were before, perhaps
     step "framehub itself" pip_install --no-deps -e "$root"
-    if ! "$venv/bin/python" -Ic 'import framehub.journal._fold, framehub.journal._notes' 2>/dev/null; then
+    if ! "$venv/bin/python" -Ic 'import framehub.journal._fold, framehub.journal._notes, framehub.runtime._dropping' 2>/dev/null; then
         lacking=$(echo $(missing_compiler))
-        say "  nothing was compiled, so a journal costs more (${lacking:+without $lacking; }$log)"
+        say "  nothing was compiled, so a journal costs more and floods are slower to drop (${lacking:+without $lacking; }$log)"
     fi
     [ "$1" = run ] || stamp dev
     stamp run

@@ -143,6 +143,15 @@ class Attacker:
         except EOFError:
             return self._came
 
+    async def hears(self, wanted: bytes) -> bool:
+        """Whether these bytes come before the connection ends."""
+        try:
+            while wanted not in self._came:
+                await self._more()
+        except EOFError:
+            return False
+        return True
+
     def leave(self) -> None:
         self.socket.close()
 

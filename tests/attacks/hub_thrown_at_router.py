@@ -39,7 +39,7 @@ from tests.attacks.hub_service import ECHO, NEW
 from tests.attacks.hub_thrown import SOME, WINDOW
 from tests.attacks.rpc_attacker import bare
 from tests.attacks.rpc_attacker import frame as zmtp
-from tests.attacks.thrown_at_routers import LARGE_PART
+from tests.attacks.thrown_at_routers import LARGE_PART, LAST_PART, PART
 
 THEIRS = 67
 """The number of a rogue service."""
@@ -47,6 +47,7 @@ ENDED = ((MESSAGE, 0), (LAST, 0), (SERVICE_ERROR, 9), (COMMAND, CLOSE))
 """What a service may say on a stream."""
 STRANGERS = 20
 REFUSED = "bad_frame to services"
+ENDLESS = "cut off: messages without an end"
 FLOODED = 1_000
 """Bytes of a frame of a flood."""
 UNREAD_STREAMS = 2
@@ -258,6 +259,20 @@ async def never_end_largely(arena: HubArena, count: int) -> Seen:
     return await thrown_at_routers.never_end((arena.services,), 20 * count, part=LARGE_PART)
 
 
+async def end_late(arena: HubArena, count: int) -> Seen:
+    """T52: a message that has far too many parts, and an end."""
+    seen: Seen = Counter()
+    refused, before = arena.counts()[REFUSED], arena.counts()[ENDLESS]
+    attacker = await bare(arena.services)
+    await attacker.throw(PART * (count - 1) + LAST_PART)
+    stand = await arena.until(
+        lambda stand: stand["counts"].get(REFUSED, 0) > refused or stand["counts"].get(ENDLESS, 0) > before
+    )
+    seen["heard to the end" if stand["counts"].get(REFUSED, 0) > refused else "cut off"] += 1
+    attacker.leave()
+    return seen
+
+
 async def say_nothing(arena: HubArena, count: int) -> Seen:
     """T59."""
     return await thrown_at_routers.say_nothing(arena.services, count)
@@ -271,6 +286,7 @@ T52 = HubAttack("T52 parts without end, at the hub", never_end, 30_000_000, 300_
 T52_LARGE = HubAttack(
     "T52 large parts without end, at the hub", never_end_largely, 30_000_000, 100_000_000, 384 * MIB
 )
+T52_ENDS = HubAttack("T52 a million parts, at the hub", end_late, 500_000, 1_000_000, 256 * MIB)
 T59 = HubAttack("T59 connections that say nothing, at the hub", say_nothing, 500, 500)
 UNREGISTERED = HubAttack("peers that never register", flood_unregistered, 20_000, 200_000)
 COMING = HubAttack("services that come and go", come_and_go, 200, 5_000)
@@ -278,5 +294,5 @@ UNREAD = HubAttack("a service that does not read", never_read, 5_000, 10_000)
 UNREAD_LARGE = HubAttack("a service that does not read large ones", never_read_large, 40, 200)
 MUCH = HubAttack("a service that says much", say_much, 12, 12, 256 * MIB)
 AT_ROUTER = (
-    T36, T42, T45, T51, T52, T52_LARGE, T59, UNREGISTERED, COMING, UNREAD, UNREAD_LARGE, MUCH,
+    T36, T42, T45, T51, T52, T52_LARGE, T52_ENDS, T59, UNREGISTERED, COMING, UNREAD, UNREAD_LARGE, MUCH,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from tests.attacks import thrown_at_routers
 from tests.attacks.arena import MIB, Seen
 from tests.attacks.attacker import PATIENCE, crowd
 from tests.attacks.rpc_arena import RpcArena, RpcAttack
-from tests.attacks.rpc_attacker import Dealer, Worker
+from tests.attacks.rpc_attacker import MORE, Dealer, Worker, frame
 from tests.attacks.thrown_at_routers import LARGE_PART
 
 
@@ -66,6 +66,14 @@ async def never_end_largely(arena: RpcArena, count: int) -> Seen:
     """T52: the same with large parts."""
     ports = (arena.clients, arena.workers)
     return await thrown_at_routers.never_end(ports, 20 * count, part=LARGE_PART)
+
+
+async def end_late(arena: RpcArena, count: int) -> Seen:
+    """T52: a message that has far too many parts, and an end; to clients' and workers' socket."""
+    asked = frame(MORE, b"CODER_IDENTITY_QUERY") + frame(MORE, b"1") + frame(0, b"square")
+    of_clients = await thrown_at_routers.end_late(arena.clients, count, asked, b"CODER_IDENTITY_FOUND")
+    beat = frame(0, b"HEART_BEAT")
+    return of_clients + await thrown_at_routers.end_late(arena.workers, count, beat, b"HEART_BEAT")
 
 
 async def say_nothing(arena: RpcArena, count: int) -> Seen:
@@ -171,9 +179,10 @@ T52 = RpcAttack("T52 parts without end", never_end, 30_000_000, 300_000_000, all
 T52_LARGE = RpcAttack(
     "T52 large parts without end", never_end_largely, 30_000_000, 100_000_000, allowed=384 * MIB
 )
+T52_ENDS = RpcAttack("T52 a million parts", end_late, 500_000, 1_000_000, allowed=256 * MIB)
 T59 = RpcAttack("T59 connections that say nothing", say_nothing, 500, 500)
 T62 = RpcAttack("T62 a flood of questions", ask_and_ask, 20_000, 300_000)
 SAME = RpcAttack("one query, sent again and again", ask_the_same, 20_000, 100_000)
 NAMED = RpcAttack("names of 16 MiB", name_at_length, 10, 200, 20 * MIB)
 DESCRIBED = RpcAttack("descriptions of workers that never come", describe_at_length, 30, 1_000, 256 * MIB)
-ALL = (T45, T50, T51, T52, T52_LARGE, T59, T62, SAME, NAMED, DESCRIBED)
+ALL = (T45, T50, T51, T52, T52_LARGE, T52_ENDS, T59, T62, SAME, NAMED, DESCRIBED)

@@ -305,6 +305,12 @@ async def test_attack_T52_parts_without_end(arena: HubArena, attack: HubAttack) 
     assert siege.counts["cut off: messages without an end"] == 1
 
 
+async def test_attack_T52_a_message_of_a_million_parts(arena: HubArena) -> None:
+    """It is dropped in bounded steps, and counted as a bad frame, if its sender was not cut off before."""
+    siege = await throw(arena, thrown.T52_ENDS)
+    assert siege.seen.total() == 1
+
+
 async def test_attack_T59_connections_that_say_nothing(arena: HubArena) -> None:
     """Each is disconnected when its handshake is overdue."""
     files = arena._files()

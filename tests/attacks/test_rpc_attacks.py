@@ -146,6 +146,16 @@ async def test_attack_T52_parts_without_end(arena: RpcArena, attack: RpcAttack) 
     assert siege.counts["cut off: messages without an end"] == 2
 
 
+async def test_attack_T52_a_message_of_a_million_parts(arena: RpcArena) -> None:
+    """[RPC-10.3] It is dropped, and what its sender says behind it is heard, unless it was cut off before."""
+    siege = await throw(arena, thrown.T52_ENDS)
+    assert siege.seen.total() == 2
+    dropped = sum(
+        siege.counts.get(f"too many parts or bytes from a {who}", 0) for who in ("client", "worker")
+    )
+    assert dropped == siege.seen["heard to the end"]
+
+
 async def test_attack_T52_parts_without_end_and_without_a_key(secured: RpcArena) -> None:
     """[RPC-10.4] Who has no key gets no part in: with the NULL mechanism, and in the middle of CURVE's."""
     async with secured.attacked() as siege:

@@ -11,6 +11,7 @@ AT_ONCE = 500
 FOUR_GIB = 0xFFFFFFFF
 LARGEST = 0x7FFFFFFFFFFFFFFF
 PART = frame(MORE, b"A")
+LAST_PART = frame(0, b"A")
 LARGE_PART = frame(MORE, bytes(65_536))
 
 
@@ -46,6 +47,17 @@ async def never_end(ports: Iterable[int], count: int, *, part: bytes = PART) -> 
         else:
             seen["heard to the end"] += 1
         attacker.leave()
+    return seen
+
+
+async def end_late(port: int, count: int, question: bytes, answer: bytes) -> Seen:
+    """T52: a message of ``count`` parts that has an end, and then a question that is answered."""
+    seen: Seen = Counter()
+    attacker = await bare(port)
+    await attacker.throw(PART * (count - 1) + LAST_PART + question)
+    heard = await attacker.hears(answer)
+    seen["heard to the end" if heard else "cut off"] += 1
+    attacker.leave()
     return seen
 
 

@@ -14,6 +14,7 @@ import zmq
 from zmq.backend import Socket as Backend
 
 from framehub.rpc.messages import SHORT
+from framehub.runtime.zmq_drop import quickest
 from framehub.runtime.zmq_setup import Options
 
 NOBLOCK: Final = int(zmq.NOBLOCK)
@@ -45,6 +46,7 @@ class Inbox:
         self._short = SHORT if room is not None else sys.maxsize
         self._has_identities = has_identities
         self._has_keys = has_keys
+        self._drop = quickest(socket)
         self._is_dropping = False
         self.keys: list[str] = []
         """Beside each message of the last turn the public key of its sender, where there are keys."""
@@ -66,7 +68,8 @@ class Inbox:
         try:
             while parts_left > 0 and bytes_left > 0:
                 if self._is_dropping:
-                    parts_left -= self._drop(parts_left)
+                    done, self._is_dropping = self._drop(parts_left)
+                    parts_left -= done
                     continue
                 # Only a Frame knows whether another part follows; after an identity one always does.
                 if has_keys:
@@ -124,11 +127,3 @@ class Inbox:
         if place != where:
             most = SHORT
         return bytes(frame.buffer[: most + 1]) if len(frame) > most else frame.bytes
-
-    def _drop(self, most: int) -> int:
-        """Throw away the rest of a message, at most so many parts of it; how many those were."""
-        for done in range(1, most + 1):
-            if not self._recv(NOBLOCK, False).more:
-                self._is_dropping = False
-                return done
-        return most

@@ -1,0 +1,3 @@
+"""What the compiled module offers."""
+
+def drop(init: int, receive: int, more: int, close: int, socket: int, most: int, /) -> tuple[int, bool]: ...
