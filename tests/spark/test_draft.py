@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, lit
 
-from framehub.pipeline.draft import HOT, MANY, Draft, Kept, frame_of, load_files, read_files, small_ones
+from framehub.pipeline.draft import HOT, Draft, Kept, frame_of, load_files, read_files, small_ones
 from framehub.pipeline.schemas import TABLES, shape
+from framehub.pipeline.sizes import USUAL, Sizes
 
 pytestmark = pytest.mark.spark
 
@@ -52,15 +53,28 @@ def test_tables_without_rows_have_a_file_with_the_columns(spark: SparkSession, t
     assert read_files(spark, "files", draft.target, []).count() == 0
 
 
+@pytest.mark.parametrize(("rows", "files"), [(19, 1), (20, 2), (45, 4)])
+def test_many_rows_are_more_than_one_file(spark: SparkSession, tmp_path: Path, rows: int, files: int) -> None:
+    table = spark.range(rows, numPartitions=4).select(lit("2026-01-05").alias("date"), "id")
+    draft = Draft(spark, tmp_path, 1, sizes=Sizes(rows_per_file=10))
+    staged = draft.write("frames", table, rows=rows)
+    assert len(list(staged.rglob("*.parquet"))) == files
+    assert spark.read.parquet(str(staged)).count() == rows
+
+
 def test_many_small_files_are_worth_putting_together() -> None:
-    small = {f"date=2026-01-05/{n}": Kept(rows=9, generation=f"g{n}") for n in range(MANY)}
+    many = USUAL.many_files
+    small = {f"date=2026-01-05/{n}": Kept(rows=9, generation=f"g{n}") for n in range(many)}
     others = {"big": Kept(rows=10**6, generation="g99"), "hot": Kept(rows=1, generation=HOT)}
     assert small_ones(small | others) == small
     assert small_ones(dict(list(small.items())[1:]) | others) == {}
     # Files of different days cannot be put together: there would be as many again after every step.
-    days = {f"date=2026-01-{n:02}/0": Kept(rows=9, generation=f"g{n}") for n in range(1, 3 * MANY)}
+    days = {f"date=2026-01-{n:02}/0": Kept(rows=9, generation=f"g{n}") for n in range(1, 3 * many)}
     assert small_ones(days) == {}
     assert small_ones(days | small) == small
+    three = dict(list(small.items())[:3])
+    assert small_ones(three) == small_ones(three, Sizes(many_files=3, small_file=9)) == {}
+    assert small_ones(three, Sizes(many_files=3, small_file=10)) == three
 
 
 def test_a_manifest_tells_of_files() -> None:

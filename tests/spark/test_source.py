@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from framehub.errors import PipelineError
 from framehub.journal import reader
 from framehub.journal.generate import generate
-from framehub.pipeline import source
 from framehub.pipeline.decode import DECODED
 from framehub.pipeline.findings import FINDINGS
 from framehub.pipeline.schemas import journal_schema, shape
@@ -73,37 +72,42 @@ def test_the_view_unsound_of_a_sound_journal_is_empty(spark: SparkSession, two_n
     [
         ({"view": "upside-down"}, "none of rows, unsound, decoded"),
         ({"view": "unsound", "columns": "seq"}, "only of the view rows"),
+        ({"rowsPerPartition": "0"}, "option rowsPerPartition: '0' is no number above 0"),
     ],
 )
 def test_options_that_cannot_be_are_said(spark: SparkSession, options: dict[str, str], why: str) -> None:
     with pytest.raises(PySparkException, match=why):
-        spark.read.format("framehub").options(**options).load("journal")
+        spark.read.format("framehub").options(**options).load("journal").count()
 
 
 def test_a_large_sealed_segment_is_cut_between_row_groups(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds_all_of: Same
 ) -> None:
     from framehub.journal import seal
 
     monkeypatch.setattr(seal, "GROUP_ROWS", 4096)
-    monkeypatch.setattr(source, "PARTITION_ROWS", 4096)
     generate(tmp_path / "journal", frames=24_000, seed=3, segment_bytes=6_000_000)
     (whole, *_, tail) = reader.snapshot(tmp_path / "journal")
     assert (whole.kind, tail.kind) == ("parquet", "blocks")
-    pieces = split(whole)
+    assert split(whole) == [whole], "there are not that many rows in it"
+    pieces = split(whole, 4096)
     assert len(pieces) == -(-whole.rows // 4096)
     assert [piece.first_seq for piece in pieces] == [1 + 4096 * n for n in range(len(pieces))]
-    assert split(tail) == [tail]
+    assert split(tail, 1) == [tail]
     late = replace(whole, first_seq=5000)
-    first = split(late)[0]
+    first = split(late, 4096)[0]
     assert (first.first_seq, first.last_seq) == (5000, 4096 * 3)
     rows = Rows(("node", "seq", "raw"))
     read = [batch for part in partitions_of(pieces) for batch in rows.read(part)]
     want = list(reader.read_part(whole, columns=["node", "seq", "raw"]))
     assert pa.Table.from_batches(read).to_pylist() == pa.Table.from_batches(want).to_pylist()
+    frame = spark.read.format("framehub").option("rowsPerPartition", "4096").load(str(tmp_path / "journal"))
+    cut = sum(len(split(part, 4096)) for part in reader.snapshot(tmp_path / "journal"))
+    assert frame.rdd.getNumPartitions() == cut > len(pieces)
+    assert holds_all_of(frame, tmp_path / "journal")
 
 
 def test_what_cannot_be_read_is_not_cut(tmp_path: Path, two_nodes: Path) -> None:
     sealed = reader.snapshot(two_nodes)[0]
     lost = replace(sealed, file=str(tmp_path / "lost.parquet"), last_seq=10**6)
-    assert split(lost) == [lost]
+    assert split(lost, 1) == [lost]

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from framehub.errors import PipelineError
 from framehub.journal.generate import generate
 from framehub.journal.reader import positions, snapshot
-from framehub.pipeline import draft
 from framehub.pipeline.run import batches, follow, run
 from framehub.pipeline.schemas import TABLES
+from framehub.pipeline.sizes import Sizes
 from framehub.pipeline.state import State, load_state
 
 pytestmark = pytest.mark.spark
@@ -96,13 +96,11 @@ def test_following_comes_to_the_same_tables(
     assert tables_of(tmp_path / "out" / "current") == at_once
 
 
-def test_small_files_are_put_together(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables_of: TablesOf
-) -> None:
-    monkeypatch.setattr(draft, "MANY", 3)
+def test_small_files_are_put_together(spark: SparkSession, tmp_path: Path, tables_of: TablesOf) -> None:
+    sizes = Sizes(many_files=3)
     generate(tmp_path / "journal", frames=1500, seed=5)
     run(tmp_path / "journal", tmp_path / "whole", spark=spark)
-    result = run(tmp_path / "journal", tmp_path / "out", spark=spark, step_rows=300)
+    result = run(tmp_path / "journal", tmp_path / "out", spark=spark, step_rows=300, sizes=sizes)
     counts = {name: len(list((tmp_path / "out/current" / name).rglob("*.parquet"))) for name in TABLES}
     assert max(counts.values()) <= 6, counts
     assert tables_of(tmp_path / "out/current") == tables_of(tmp_path / "whole/current")

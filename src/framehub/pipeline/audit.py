@@ -29,7 +29,7 @@ class Audited:
 
     rows: int
     violations: list[dict[str, Any]]
-    """As in the table ``violations``, in the order of rule, node and evidence; the first ``MOST``."""
+    """As in the table ``violations``, in the order of rule, node and evidence; the first ``most``."""
     counts: dict[str, int]
     """How often each rule was broken, in all."""
     damage: list[str]
@@ -43,8 +43,11 @@ def audit(
     conf: Mapping[str, str] | None = None,
     rules: Collection[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
+    most: int = MOST,
 ) -> Audited:
     """Check the rules, all or those named, over every row that the journal has now.
+
+    Of more than ``most`` violations only the first are told, and how many there are of each rule.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
@@ -69,15 +72,15 @@ def audit(
         found = recorded_violations(rows).unionByName(read_unsound(using, path, parts))
         if rules:
             found = found.where(F.col("rule").isin(list(rules)))
-        order = found.orderBy("rule", "node", "evidence").limit(MOST + 1)
+        order = found.orderBy("rule", "node", "evidence").limit(most + 1)
         violations = [row.asDict() for row in order.collect()]
-        if len(violations) <= MOST:
+        if len(violations) <= most:
             counts = dict(Counter(row["rule"] for row in violations))
         else:  # ask once more, for the numbers alone
             counts = {row["rule"]: row["count"] for row in found.groupBy("rule").count().collect()}
         return Audited(
             rows=counted,
-            violations=violations[:MOST],
+            violations=violations[:most],
             counts=counts,
             damage=list(dict.fromkeys(map(str, damages))),
         )

@@ -13,11 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from framehub.pipeline import schemas, snapshots
 from framehub.pipeline.journal import literal
+from framehub.pipeline.sizes import USUAL, Sizes
 
-ROWS_PER_FILE: Final = 250_000
-SMALL: Final = 50_000
-"""Files with fewer rows are put together when there are ``MANY`` of them."""
-MANY: Final = 12
 HOT: Final = "hot"
 """The generation of exchanges that may still change; each step writes it anew."""
 EMPTY: Final = "empty.parquet"
@@ -50,16 +47,17 @@ def load_files(manifest: dict[str, Any]) -> dict[str, Files]:
 class Draft:
     """One snapshot in the making."""
 
-    def __init__(self, spark: SparkSession, target: Path, commit: int) -> None:
+    def __init__(self, spark: SparkSession, target: Path, commit: int, *, sizes: Sizes = USUAL) -> None:
         self._spark = spark
         self.target = target
         self.commit = commit
+        self._sizes = sizes
         self.files: dict[str, Files] = {name: {} for name in schemas.TABLES}
 
     def write(self, name: str, table: DataFrame, *, rows: int, by: Sequence[str] = ("date",)) -> Path:
         """Let Spark write a table, or new rows of it; where they are, until ``adopt`` takes them."""
         staged = self.target / snapshots.STAGED / name
-        files = max(1, rows // ROWS_PER_FILE)
+        files = max(1, rows // self._sizes.rows_per_file)
         writer = table.coalesce(files).write.options(**_SETTINGS)
         writer.partitionBy(*by).parquet(f"file://{staged.absolute()}", mode="overwrite")
         return staged
@@ -129,11 +127,13 @@ def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(table.combine_chunks())
 
 
-def small_ones(files: Files) -> Files:
+def small_ones(files: Files, sizes: Sizes = USUAL) -> Files:
     """Those worth putting together: of days that have many."""
-    small = {path: told for path, told in files.items() if told.rows < SMALL and told.generation != HOT}
+    small = {
+        path: told for path, told in files.items() if told.rows < sizes.small_file and told.generation != HOT
+    }
     of_day = Counter(_day(path) for path in small)
-    return {path: told for path, told in small.items() if of_day[_day(path)] >= MANY}
+    return {path: told for path, told in small.items() if of_day[_day(path)] >= sizes.many_files}
 
 
 def _day(path: str) -> str:

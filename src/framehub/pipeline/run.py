@@ -18,6 +18,7 @@ from framehub.journal.reader import Part, positions, snapshot
 from framehub.pipeline import snapshots
 from framehub.pipeline.failures import FAILURES, reason
 from framehub.pipeline.session import SQL, end, running, session
+from framehub.pipeline.sizes import USUAL, Sizes
 from framehub.pipeline.state import State, check_same_journal, load_state
 from framehub.pipeline.step import step
 
@@ -61,6 +62,7 @@ def run(
     progress: Progress | None = None,
     fresh: bool = False,
     step_rows: int = STEP_ROWS,
+    sizes: Sizes = USUAL,
 ) -> Result:
     """Take in what the journal has now, and leave its tables in ``out/current``.
 
@@ -74,6 +76,7 @@ def run(
         progress: told each step as it begins.
         fresh: begin with the journal's first row, whatever tables there are.
         step_rows: rows that are taken in at a time.
+        sizes: where a step takes another way to the same tables.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
@@ -92,7 +95,7 @@ def run(
             done += rows
             # Whoever makes all tables anew keeps the old ones until they can be replaced.
             publish = done >= total or not fresh
-            state = step(using, journal, out, state, parts, tell, publish=publish)
+            state = step(using, journal, out, state, parts, tell, publish=publish, sizes=sizes)
         return _result(journal, state, new=done, began=began)
 
 
@@ -109,6 +112,7 @@ def follow(
     idle: float | None = None,
     stop: Callable[[], bool] | None = None,
     step_rows: int = STEP_ROWS,
+    sizes: Sizes = USUAL,
 ) -> Result:
     """Take in what the journal has, then what comes, until told to stop; the last result.
 
@@ -124,6 +128,7 @@ def follow(
         idle: end when nothing has come for so many seconds.
         stop: asked between steps whether to end.
         step_rows: rows that are taken in at a time.
+        sizes: where a step takes another way to the same tables.
 
     Raises:
         JournalError: there is no journal, or it cannot be read.
@@ -140,7 +145,8 @@ def follow(
             goal = positions(snapshot(journal, after=state.nodes), state.nodes)
             for parts in batches(journal, state, goal, step_rows):
                 rows = sum(part.rows for part in parts)
-                state = step(using, journal, out, state, parts, _within(progress, 0, rows, rows))
+                tell = _within(progress, 0, rows, rows)
+                state = step(using, journal, out, state, parts, tell, sizes=sizes)
                 taken += rows
                 quiet_since = time.monotonic()
                 if committed is not None:

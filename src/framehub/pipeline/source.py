@@ -7,6 +7,7 @@ Options:
   (``findings.FINDINGS``), found where the rows are read; ``decoded``, what the bytes say (``decode.DECODED``)
 - ``columns``: of ``rows``, names, comma-separated: only these are read
 - ``parts``: a snapshot as ``encode_parts`` gives it: exactly this is read, whatever has been written since
+- ``rowsPerPartition``: of a read, a sealed segment is cut into pieces of about so many rows (131,072)
 - ``rowsPerBatch``: of a stream, about so many rows at most in one batch
 """
 
@@ -84,16 +85,20 @@ class JournalSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of one snapshot."""
         self._view()
-        return JournalReader(self._path(), self._rows(schema), self.options.get("parts"))
+        rows = self._number("rowsPerPartition") or PARTITION_ROWS
+        return JournalReader(self._path(), self._rows(schema), self.options.get("parts"), rows)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A reader of what there is and what comes."""
         from framehub.pipeline.stream import JournalStream
 
-        limit = self.options.get("rowsPerBatch")
-        if limit is not None and not (limit.isdecimal() and int(limit)):
-            raise PipelineError(f"option rowsPerBatch: {limit!r} is no number above 0")
-        return JournalStream(self._path(), self._rows(schema), int(limit) if limit else None)
+        return JournalStream(self._path(), self._rows(schema), self._number("rowsPerBatch"))
+
+    def _number(self, name: str) -> int | None:
+        given = self.options.get(name)
+        if given is not None and not (given.isdecimal() and int(given)):
+            raise PipelineError(f"option {name}: {given!r} is no number above 0")
+        return None if given is None else int(given)
 
     def _rows(self, schema: StructType) -> "Rows":
         return Rows(tuple(schema.names), self.options.get("view", "rows"))
@@ -150,29 +155,30 @@ def _leave_modules_alone() -> None:
 class JournalReader(DataSourceReader):
     """Reads one snapshot; made where the read is planned, and copied to the executors."""
 
-    def __init__(self, path: str, rows: Rows, parts: str | None) -> None:
+    def __init__(self, path: str, rows: Rows, parts: str | None, partition_rows: int) -> None:
         self._path = path
         self._rows = rows
         self._parts = parts
+        self._partition_rows = partition_rows
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition per part of the snapshot, several of a large sealed one."""
         parts = snapshot(self._path) if self._parts is None else decode_parts(self._parts)
-        return partitions_of(parts)
+        return partitions_of(parts, self._partition_rows)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one part."""
         return self._rows.read(partition)
 
 
-def partitions_of(parts: Sequence[Part]) -> list[InputPartition]:
-    """The partitions in which parts are read."""
-    return [PartPartition(piece) for part in parts for piece in split(part)]
+def partitions_of(parts: Sequence[Part], rows: int = PARTITION_ROWS) -> list[InputPartition]:
+    """The partitions, of about so many rows, in which parts are read."""
+    return [PartPartition(piece) for part in parts for piece in split(part, rows)]
 
 
-def split(part: Part) -> list[Part]:
-    """A part in pieces of about ``PARTITION_ROWS``, cut between row groups; itself if it cannot be cut."""
-    if part.kind != "parquet" or part.rows <= PARTITION_ROWS:
+def split(part: Part, rows: int = PARTITION_ROWS) -> list[Part]:
+    """A part in pieces of about so many rows, cut between row groups; itself if it cannot be cut."""
+    if part.kind != "parquet" or part.rows <= rows:
         return [part]
     try:
         metadata = pq.read_metadata(part.file)
@@ -180,7 +186,7 @@ def split(part: Part) -> list[Part]:
         return [part]  # whoever reads it says what is wrong
     cuts, at = [part.first_seq], part.start_seq
     for group in range(metadata.num_row_groups):
-        if at - cuts[-1] >= PARTITION_ROWS and at <= part.last_seq:
+        if at - cuts[-1] >= rows and at <= part.last_seq:
             cuts.append(at)
         at += metadata.row_group(group).num_rows
     cuts.append(part.last_seq + 1)

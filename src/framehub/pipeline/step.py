@@ -19,8 +19,9 @@ from framehub.journal.reader import Part, positions
 from framehub.pipeline import snapshots
 from framehub.pipeline.draft import Draft
 from framehub.pipeline.link_book import add_links
+from framehub.pipeline.sizes import USUAL, Sizes
 from framehub.pipeline.state import State, check_same_journal, manifest_of
-from framehub.pipeline.work import SMALL, Work, prepare
+from framehub.pipeline.work import Work, prepare
 from framehub.pipeline.writers import (
     write_exchanges,
     write_files,
@@ -66,6 +67,7 @@ def step(
     progress: Progress,
     *,
     publish: bool = True,
+    sizes: Sizes = USUAL,
 ) -> State:
     """Take in the rows of these parts, which follow those of ``state``; where it came to.
 
@@ -73,11 +75,11 @@ def step(
     """
     began = time.monotonic()
     salts = check_same_journal(state, journal, out)
-    draft = Draft(spark, snapshots.begin(out), state.commit + 1)
+    draft = Draft(spark, snapshots.begin(out), state.commit + 1, sizes=sizes)
     try:
         progress("reading what is new", 0.0)
-        with _tuned(spark, small=sum(part.rows for part in parts) <= SMALL) as small:
-            work = prepare(spark, journal, state, parts)
+        with _tuned(spark, small=sum(part.rows for part in parts) <= sizes.small_step) as small:
+            work = prepare(spark, journal, state, parts, sizes=sizes)
             try:
                 if small:
                     _write_together(work, draft, progress)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -14,11 +13,9 @@ from framehub.pipeline.census import Census, is_whole, link_rows, take_census
 from framehub.pipeline.draft import HOT, frame_of
 from framehub.pipeline.journal import read_parts
 from framehub.pipeline.link_book import known_links
+from framehub.pipeline.sizes import USUAL, Sizes
 from framehub.pipeline.state import State
 from framehub.pipeline.touched import Touched, find_touched, read_hot
-
-SMALL: Final = 100_000
-"""So many new rows are read once and remembered; more are read again by each table."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,12 +40,18 @@ class Work:
     """Those that this step has to do with."""
     again: DataFrame
     """Node and exchange of what is touched, as the tables write them."""
+    sizes: Sizes = USUAL
     hot_ids: pa.Table | None = None
     """Of exchanges that this step leaves hot."""
     minutes: set[int] = field(default_factory=set)
     """Minutes since 1970 in which exchanges began that have changed."""
     absorbed: set[str] = field(default_factory=set)
     """Generations that are written anew."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it has so few new rows that they are read once and remembered."""
+        return self.census.rows <= self.sizes.small_step
 
     def of_node(self, numbers: dict[str, int]) -> Column:
         """A number of each node, for rows that have a column ``node``; 0 for others."""
@@ -63,7 +66,9 @@ class Work:
             frame.unpersist()
 
 
-def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Part]) -> Work:
+def prepare(
+    spark: SparkSession, journal: Path, state: State, parts: Sequence[Part], *, sizes: Sizes = USUAL
+) -> Work:
     """Look at what is new, and find what it touches."""
     census = take_census(parts, state.nodes)
     damaged = {*state.damaged, *census.damaged}
@@ -75,7 +80,8 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
     touched = _touched(state, census, horizons, known)
     new = read_parts(spark, journal, parts, damaged=damaged)
     remembered = []
-    if census.rows <= SMALL:
+    small = census.rows <= sizes.small_step
+    if small:
         new = new.persist()
         remembered.append(new)
     again = frame_of(spark, touched.table())
@@ -85,7 +91,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         kept = history.join(F.broadcast(again), ["node", "exchange"], "left_semi").persist()
         remembered.append(kept)
         rows = new.unionByName(kept.select(*new.columns))
-        if census.rows <= SMALL:  # every plan is planned twice over a union, once over what is remembered
+        if small:  # every plan is planned twice over a union, once over what is remembered
             rows = rows.persist()
             remembered.append(rows)
     return Work(
@@ -101,6 +107,7 @@ def prepare(spark: SparkSession, journal: Path, state: State, parts: Sequence[Pa
         remembered=remembered,
         links=frame_of(spark, _links(known, census, touched)),
         again=again.select("node", F.lower(F.hex("exchange")).alias("exchange")),
+        sizes=sizes,
     )
 
 

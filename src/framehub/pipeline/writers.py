@@ -37,7 +37,7 @@ from framehub.pipeline.stages.violations import (
     row_violations,
 )
 from framehub.pipeline.touched import GRACE_NS, OVERDUE_NS, SECOND_NS
-from framehub.pipeline.work import SMALL, Work, index_of
+from framehub.pipeline.work import Work, index_of
 
 _MINUTE_US = 60_000_000
 
@@ -54,7 +54,7 @@ def write_messages(work: Work, draft: Draft) -> None:
 
 def _append(work: Work, draft: Draft, name: str, table: DataFrame) -> None:
     kept = work.state.files[name]
-    small = small_ones(kept)
+    small = small_ones(kept, work.sizes)
     table = schemas.check(name, table)
     if small and work.state.snapshot is not None:
         table = table.unionByName(read_files(work.spark, name, work.state.snapshot, small))
@@ -69,7 +69,7 @@ def write_exchanges(work: Work, draft: Draft) -> None:
     """Make touched ones anew; part the settled from those that may still change."""
     state = work.state
     kept = state.files["exchanges"]
-    small = {told.generation for told in small_ones(kept).values()}
+    small = {told.generation for told in small_ones(kept, work.sizes).values()}
     work.absorbed = {HOT, *work.touched.generations, *small}
     table = schemas.check("exchanges", exchanges(work.rows, work.links))
     table = table.unionByName(_survivors(work, "exchanges"))
@@ -170,7 +170,7 @@ def write_violations(work: Work, draft: Draft) -> None:
 
 def _unsound(work: Work) -> list[DataFrame]:
     """What recorded bytes do not bear out. Of few rows it is found here: no plan, and no Python to start."""
-    if work.census.rows > SMALL:
+    if not work.is_small:
         return [read_unsound(work.spark, work.journal, work.parts)]
     found = pa.Table.from_batches([batch for part in work.parts for batch in findings_in(part)], FINDINGS)
     return [as_violations(frame_of(work.spark, found))] if found.num_rows else []
@@ -188,7 +188,7 @@ def _standing(work: Work, snapshot: Path) -> DataFrame:
 def _reused(work: Work) -> DataFrame:
     """Ids that new rows use again: whoever had them before is touched."""
     used = reused_ids(lives(work.rows, work.links))
-    return used.where(F.element_at("evidence", -1) > work.of_node(work.state.nodes))
+    return used.where(F.try_element_at("evidence", F.lit(-1)) > work.of_node(work.state.nodes))
 
 
 def _with_the_last(work: Work) -> DataFrame:

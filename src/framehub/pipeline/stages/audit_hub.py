@@ -236,8 +236,8 @@ def _closings_of(gone: DataFrame, side: str) -> DataFrame:
         F.col("link").alias(side),
         F.col("gone_ns").alias(f"{side}_gone"),
         F.col("closings").alias(f"{side}_closings"),
-        F.expr("closings[0].seq").alias(f"first_{side}_closing"),
-        F.expr("element_at(closings, -1).seq").alias(f"last_{side}_closing"),
+        F.expr("get(closings, 0).seq").alias(f"first_{side}_closing"),
+        F.expr("try_element_at(closings, -1).seq").alias(f"last_{side}_closing"),
     )
 
 

@@ -58,12 +58,18 @@ def _measured(rows: DataFrame) -> DataFrame:
 
     A block is two sizes, JSON, a map, files: what follows head and id of a request with files.
     """
-    text, table = coders.u32(F.col("payload_at")), coders.u32(F.col("payload_at") + 4)
+    at = F.col("payload_at").cast("bigint")
+    text, table = coders.u32(at), coders.u32(at + 4)
     fits = (text + table + 8 <= F.col("payload_bytes")) & (table % 8 == 0) & (table <= 8 * _MOST_FILES)
     whole = (F.col("coder") == "envelope") & F.col("_payload").isNotNull() & fits
-    return rows.withColumn("_size", F.when(whole, text.cast("int"))).withColumn(
-        "_count", F.when(whole, (table / 8).cast("int"))
+    return rows.withColumn("_size", F.when(whole, text.try_cast("int"))).withColumn(
+        "_count", F.when(whole, F.shiftright(table, 3).try_cast("int"))
     )
+
+
+def table_at() -> Column:
+    """Where the map of a block begins: after its two sizes and the JSON."""
+    return F.col("payload_at").cast("bigint") + 8 + F.col("_size")
 
 
 def _text() -> Column:
@@ -99,8 +105,8 @@ def _readable() -> Column:
 
 
 def _places() -> Column:
-    return F.sequence(F.lit(0), F.col("_count") - 1)
+    return coders.places(F.col("_count"), 8)
 
 
 def _attached(place: Column) -> Column:
-    return coders.attached(F.col("payload_at") + 8 + F.col("_size"), place)
+    return coders.attached(table_at(), place)

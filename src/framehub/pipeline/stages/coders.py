@@ -3,6 +3,9 @@
 Of arguments and results of remote functions (spec/rpc.md, section 6) only coders whose bytes Spark can read
 by itself: ``json``, ``envelope``, ``Int``, ``Long``, ``ULong``, ``Double``, ``String``. Of all others, and of
 bytes that are not what their coder says, the value is null.
+
+Spark may evaluate an expression before the condition that it stands behind: what two of them share, it
+computes first. So nothing here fails, whatever the numbers and bytes are: wrong ones give some value or null.
 """
 
 from collections.abc import Callable
@@ -20,12 +23,26 @@ def payload() -> Column:
     """The payload's bytes; null unless all of it was recorded."""
     end = F.col("payload_at").cast("bigint") + F.col("payload_bytes")
     whole = F.col("recorded").isin(*WHOLE) & (F.octet_length("raw") >= end)
-    return F.when(whole, F.substring("raw", F.col("payload_at") + 1, F.col("payload_bytes")))
+    return F.when(whole, cut("raw", F.col("payload_at"), F.col("payload_bytes")))
+
+
+def cut(data: str, at: Column, size: Column) -> Column:
+    """So many bytes of a column from this 0-based place; fewer, or none, where it has no more."""
+    return F.substring(data, (at.cast("bigint") + 1).try_cast("int"), size.try_cast("int"))
 
 
 def u32(at: Column) -> Column:
     """The big-endian number at this 0-based place of the frame."""
-    return unsigned(F.substring("raw", (at + 1).try_cast("int"), F.lit(4)))
+    return unsigned(cut("raw", at, F.lit(4)))
+
+
+def places(count: Column, entry_bytes: int) -> Column:
+    """The places 0, 1, 2, ... of so many entries, a power of two in size, as far as the frame has room."""
+    room = F.shiftright(F.octet_length("raw"), entry_bytes.bit_length() - 1)
+    # The least of a number and null is the number.
+    within = F.when(count.isNotNull() & room.isNotNull(), F.greatest(F.lit(0), F.least(count, room)))
+    # One more is made and cut off: a sequence down to -1 would have two.
+    return F.slice(F.sequence(F.lit(0), within), F.lit(1), within)
 
 
 def names() -> Column:
@@ -50,7 +67,7 @@ def no_files() -> Column:
 
 def attached(table: Column, place: Column) -> Column:
     """The file in this place of the map: its key and size are there, four bytes each."""
-    at = table + place * 8
+    at = table.cast("bigint") + place * 8
     return file(u32(at), place, u32(at + 4))
 
 
@@ -91,26 +108,26 @@ def value(payload: Column, coder: Column) -> Column:
 def string(payload: Column) -> Column:
     """``size:4 text``."""
     fits = unsigned(F.substring(payload, 1, 4)) == F.octet_length(payload) - 4
-    text = F.try_validate_utf8(F.substring(payload, F.lit(5), F.octet_length(payload) - 4).cast("string"))
+    text = F.try_validate_utf8(F.substring(payload, F.lit(5), F.octet_length(payload)).cast("string"))
     return F.when(fits, text)
 
 
 def unsigned(payload: Column) -> Column:
     """Up to seven bytes, big-endian."""
-    return F.conv(F.hex(payload), 16, 10).cast("bigint")
+    return F.conv(F.hex(payload), 16, 10).try_cast("bigint")
 
 
 def _int(payload: Column) -> Column:
-    number = unsigned(payload)
-    return F.when(number >= 1 << 31, number - (1 << 32)).otherwise(number).cast("int")
+    number = unsigned(F.substring(payload, 1, 4))
+    return F.when(number >= 1 << 31, number - (1 << 32)).otherwise(number).try_cast("int")
 
 
 def _long(payload: Column) -> Column:
-    return F.conv(F.hex(payload), 16, -10).cast("bigint")
+    return F.conv(F.hex(F.substring(payload, 1, 8)), 16, -10).try_cast("bigint")
 
 
 def _ulong(payload: Column) -> Column:
-    return F.conv(F.hex(payload), 16, 10).cast("decimal(20,0)")
+    return F.conv(F.hex(F.substring(payload, 1, 8)), 16, 10).try_cast("decimal(20,0)")
 
 
 def _double(payload: Column) -> Column:

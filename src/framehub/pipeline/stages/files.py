@@ -45,7 +45,7 @@ def _in_blocks(rows: DataFrame) -> DataFrame:
     block = (F.col("coder") == "envelope") & F.col("recorded").isin(*WHOLE)
     return _attached(
         calls.opened(rows.where((F.col("protocol") == "rpc") & at_client & block)),
-        table=F.col("payload_at") + 8 + F.col("_size"),
+        table=calls.table_at(),
         count=F.col("_count"),
         end=F.col("payload_at").cast("bigint") + F.col("payload_bytes"),
         slack=0,
@@ -54,31 +54,34 @@ def _in_blocks(rows: DataFrame) -> DataFrame:
 
 def _attached(opened: DataFrame, *, table: Column, count: Column, end: Column, slack: int) -> DataFrame:
     """Files that follow a map; none where map and files do not fill the space up to ``end``."""
-    places = F.sequence(F.lit(0), F.col("_entries") - 1)
-    body = F.col("_table") + 8 * F.col("_entries")
     measured = (
         opened.withColumn("_table", table)
-        .withColumn("_entries", count)
-        .where(F.col("_entries") > 0)
-        .withColumn("_sizes", F.transform(places, lambda place: coders.u32(F.col("_table") + place * 8 + 4)))
-        .withColumn("_left", end - body - _sum("_sizes"))
-        .where(F.col("_left").between(0, slack))
+        .withColumn("_places", coders.places(count, 8))
+        .withColumn("_entries", F.array_size("_places"))
+        .withColumn(
+            "_sizes",
+            F.transform("_places", lambda place: coders.u32(F.col("_table") + place * 8 + 4)),
+        )
         # More names than files: nobody looks a file up in a list that a stranger made long.
         .withColumn("_names", F.slice("_names", F.lit(1), F.col("_entries")))
+        .withColumn("_body", F.col("_table") + 8 * F.col("_entries"))
     )
 
     def file(place: Column) -> Column:
-        at = body + F.aggregate(F.slice("_sizes", F.lit(1), place), F.lit(0).cast("bigint"), _add)
-        size = F.get("_sizes", place)
-        data = F.substring("raw", (at + 1).cast("int"), size.cast("int"))
+        at = F.col("_body") + F.aggregate(F.slice("_sizes", F.lit(1), place), F.lit(0).cast("bigint"), _add)
+        data = coders.cut("raw", at, F.get("_sizes", place))
         return F.struct(
             coders.attached(F.col("_table"), place).alias("file"), F.sha2(data, 256).alias("sha256")
         )
 
+    fills = (end - F.col("_body") - _sum("_sizes")).between(0, slack)
     # The sums are made before each file gets a row, so that no row holds the frame of all of them.
-    found = measured.withColumn("_found", F.transform(places, file)).drop("raw", "_payload", "_text")
+    found = measured.withColumn("_found", F.when(fills, F.transform("_places", file)))
+    # Not filtered earlier: Spark takes a filter down to the rows, and puts all that a column is made of there as
+    # often as the filter names it. That was more code than Java has room for in a method.
+    each = found.withColumn("_file", F.explode_outer("_found")).where(F.col("_file").isNotNull())
     return as_table(
-        found.withColumn("_file", F.explode("_found")),
+        each,
         FILES,
         last_seq=F.col("seq"),
         how=F.lit("attached"),

@@ -52,7 +52,7 @@ def lives(rows: DataFrame, links: DataFrame) -> DataFrame:
     )
     known = told.join(F.broadcast(closings(links)), ["node", "link"], "left")
     lost = F.expr(
-        "CASE WHEN closings[0].seq > seq THEN closings[0].seq"
+        "CASE WHEN get(closings, 0).seq > seq THEN get(closings, 0).seq"
         " ELSE get(filter(closings, c -> c.seq > seq), 0).seq END"
     )
     names = ("node", "link", "direction", "id", "exchange", "endpoint", "user", "seq", "time_ns")

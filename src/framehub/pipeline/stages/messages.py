@@ -79,8 +79,8 @@ def _files() -> Column:
     """Attached files with sizes from the map, announced ones by key, streamed ones as they are named."""
     carries = F.col("head").bitwiseAND(CARRIES)
     return (
-        F.when(has_table(8) & (carries == ATTACHED), F.transform(_places(), _attached))
-        .when(has_table(4) & (carries == ANNOUNCED), F.transform(_places(), _announced))
+        F.when(has_table(8) & (carries == ATTACHED), F.transform(_places(8), _attached))
+        .when(has_table(4) & (carries == ANNOUNCED), F.transform(_places(4), _announced))
         .otherwise(F.col("_names"))
     )
 
@@ -98,8 +98,8 @@ def has_table(entry_bytes: int) -> Column:
     return F.col("recorded").isin(*WHOLE) & (entries > 0) & room
 
 
-def _places() -> Column:
-    return F.sequence(F.lit(0), F.col("files") - 1)
+def _places(entry_bytes: int) -> Column:
+    return coders.places(F.col("files"), entry_bytes)
 
 
 def _attached(place: Column) -> Column:

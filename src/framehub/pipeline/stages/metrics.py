@@ -80,7 +80,7 @@ def _edge(bucket: Column) -> Column:
 def _bucket_of(wait: Column) -> Column:
     """How many edges lie below a wait: guessed by its logarithm, decided by the edges themselves."""
     edges, last = F.lit(EDGES.tolist()), len(EDGES)
-    guess = F.ceil(F.log10(wait) * PER_DECADE).cast("int")
+    guess = F.ceil(F.log10(wait) * PER_DECADE).try_cast("int")
     found = (
         F.when(F.get(edges, guess - 1) >= wait, guess - 1)
         .when(F.get(edges, guess) < wait, guess + 1)

@@ -94,7 +94,7 @@ def _said(mfp: DataFrame) -> DataFrame:
         return F.struct(entry["key"].alias("key"), name.alias("named"), F.lit(False).alias("announced"))
 
     has_set = (F.col("open.how") == "announced") & messages.has_table(4)
-    keys = F.transform(F.sequence(F.lit(0), F.col("files") - 1), announced)
+    keys = F.transform(coders.places(F.col("files"), 4), announced)
     said = F.concat(F.when(has_set, keys).otherwise(F.array().cast(_SAID)), F.transform("_names", named))
     listed = messages.opened(mfp.where(_opens()).withColumn("open", _about()))
     return listed.select(*_EXCHANGE, "open", F.explode(said).alias("said")).select(

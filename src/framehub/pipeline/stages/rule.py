@@ -115,7 +115,7 @@ def exchange_breaches(facts: DataFrame, rules: Sequence[Rule]) -> DataFrame:
     The facts have ``shown``: number, time and link of every row that can be the last of some evidence.
     """
     found = broken(facts, rules, "node", "exchange", "endpoint", "shown")
-    last_row = F.expr("get(filter(shown, r -> r.seq = element_at(evidence, -1)), 0)")
+    last_row = F.expr("get(filter(shown, r -> r.seq = try_element_at(evidence, -1)), 0)")
     placed = found.withColumn("last", last_row).withColumns(
         {"time_ns": F.col("last.time_ns"), "link": F.col("last.link")}
     )
