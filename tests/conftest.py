@@ -2,12 +2,14 @@
 
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from framehub.gateway.config_variables import OURS, TOLD
+from tests.uncompiled import UNCOMPILED
 
 # Machines are slow and busy: a time limit per example tests the machine, not the code.
 settings.register_profile("default", deadline=None)
@@ -41,3 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.timeout(WITH_SPARK), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """Around all fixtures: what they do with Spark counts too."""
+    yield
+    UNCOMPILED.check()

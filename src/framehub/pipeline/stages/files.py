@@ -77,8 +77,8 @@ def _attached(opened: DataFrame, *, table: Column, count: Column, end: Column, s
     fills = (end - F.col("_body") - _sum("_sizes")).between(0, slack)
     # The sums are made before each file gets a row, so that no row holds the frame of all of them.
     found = measured.withColumn("_found", F.when(fills, F.transform("_places", file)))
-    # Not filtered earlier: Spark takes a filter down to the rows, and puts all that a column is made of there as
-    # often as the filter names it. That was more code than Java has room for in a method.
+    # Not filtered earlier: Spark takes a filter down to the rows, and puts all that a column is made of there
+    # as often as the filter names it. That was more code than Java has room for in a method.
     each = found.withColumn("_file", F.explode_outer("_found")).where(F.col("_file").isNotNull())
     return as_table(
         each,
