@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock stale clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks buffers chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock stale clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz examples
@@ -45,6 +45,9 @@ fuzz-properties: setup-dev ## the property tests with many more examples
 
 attacks: setup-dev ## throw everything in tests/attacks as often as it says; takes some minutes
 	@FRAMEHUB_ATTACKS=full scripts/test.sh tests/attacks --timeout=1800 $(ARGS)
+
+buffers: setup-dev ## connect, send 1 MiB, close, 1,000 times: a gateway's memory stays; ARGS="--rounds 5000 --most 16"
+	@$(bin)/python -m tests.chaos.buffers $(ARGS)
 
 chaos: setup-dev ## kill -9 of workers, the proxy and clients, 100 of each; ARGS="--kills 10 proxy mixed"
 	@$(bin)/python -m tests.chaos.rpc $(ARGS)

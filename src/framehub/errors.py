@@ -30,7 +30,8 @@ FramehubError
 └── ConfigError                a setting that cannot be
 """
 
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 from framehub.codes import CloseCode, HubError
 
@@ -40,6 +41,10 @@ class FramehubError(Exception):
 
     exit_code: ClassVar[int] = 1
     """What a command ends with when this stops it."""
+
+    def again(self) -> Self:
+        """The same error without its traceback, which keeps alive whatever the error has passed."""
+        return copy(self)
 
 
 class ProtocolError(FramehubError):

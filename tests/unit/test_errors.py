@@ -106,3 +106,22 @@ def test_misbehaviour_says_what_and_how_much() -> None:
     error = PeerMisbehaved("pings", most=100, seconds=1.0)
     assert str(error) == "more than 100 pings in 1 s"
     assert (error.what, error.most, error.seconds, error.why) == ("pings", 100, 1.0, "")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionClosed(1001, "bye"),
+        ConnectFailed("ws://here", "nobody there", status=503),
+        HubStreamError(HubError.TIMEOUT, "no answer"),
+        ServiceFailed(b"why"),
+    ],
+)
+def test_an_error_is_the_same_again_without_its_traceback(error: FramehubError) -> None:
+    with pytest.raises(type(error)) as raised:
+        raise error
+    assert raised.value.__traceback__ is not None
+    again = error.again()
+    assert again is not error
+    assert (type(again), vars(again), str(again)) == (type(error), vars(error), str(error))
+    assert again.__traceback__ is None

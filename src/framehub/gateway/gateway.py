@@ -27,6 +27,7 @@ from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.listen import Listener
 from framehub.runtime.pages import OpenPages
 from framehub.runtime.promises import Promises
+from framehub.runtime.read_buffers import ReadBuffers, buffers_of
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
@@ -47,6 +48,7 @@ class Gateway:
         self.failure: FramehubError | None = None
         """Why it stopped by itself, if it did."""
         self._stopping = asyncio.Event()
+        self._read_buffers: ReadBuffers | None = None
         self._writer: JournalWriter | None = None
         self._listener: Listener | None = None
         self._endpoints: GatewayEndpoints | None = None
@@ -65,6 +67,7 @@ class Gateway:
             FramehubError: what cannot be had; nothing is left behind.
         """
         settings = self.settings
+        self._read_buffers = buffers_of(asyncio.get_running_loop())
         endpoints = load_app(settings.app) if settings.app else Endpoints()
         try:
             tap = self._open_journal(settings.journal) if settings.journal is not None else None
@@ -230,10 +233,11 @@ class Gateway:
 
     @property
     def buffered_bytes(self) -> int:
-        """What waits in the hub, the proxy and the journal; cheap to ask."""
+        """What waits in the hub, the proxy and the journal, and what connections read into; cheap to ask."""
+        read = self._read_buffers.bytes if self._read_buffers else 0
         hub = self._hub.switch.held_bytes if self._hub and self._hub.is_up else 0
         functions = self._functions.machine.held_bytes if self._functions and self._functions.is_up else 0
-        return hub + functions + (self._writer.backlog if self._writer else 0)
+        return read + hub + functions + (self._writer.backlog if self._writer else 0)
 
     @property
     def is_stopping(self) -> bool:

@@ -46,7 +46,7 @@ class Guest:
         """
         self.check(body)
         if self._peer.closed.done():
-            raise self._peer.closed.result().with_traceback(None)
+            raise self._peer.closed.result().again()
         if self._next > LAST_STREAM[VERSION]:
             raise refusal(ErrorCode.LIMIT, "this connection has opened too many streams: connect again")
         number, self._next = self._next, self._next + 1

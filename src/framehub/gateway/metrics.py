@@ -41,9 +41,8 @@ class Metrics(Collector):
         yield told
         yield _gauge("ready", "Whether new work should come here.", state.readiness(gateway).ready)
         yield _gauge("pending", "Requests, streams and queries under way.", gateway.pending)
-        yield _gauge(
-            "buffered_bytes", "What waits in the hub, the proxy and the journal.", gateway.buffered_bytes
-        )
+        text = "What waits in the hub, the proxy and the journal, and what connections read into."
+        yield _gauge("buffered_bytes", text, gateway.buffered_bytes)
         yield from _connections(state.connections(gateway))
         if gateway.endpoints:
             text = "Requests over MFP that ended, since the first scrape."

@@ -82,7 +82,8 @@ class GatewaySettings:
     """Let anybody on other machines connect as a service, client or worker where there are no CURVE keys: for
     networks in which everybody is trusted."""
     max_buffered_bytes: int = 256 << 20
-    """Bytes that may wait in the hub, the proxy and the journal; beyond it nobody new may come (HTTP 503)."""
+    """Bytes that may wait in the hub, the proxy and the journal, those held to read into counted; beyond it
+    nobody new may come (HTTP 503)."""
     drain: float = 10.0
     """Seconds that running requests have to finish when the gateway stops."""
     curve_key: Path | None = None

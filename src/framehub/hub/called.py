@@ -88,7 +88,7 @@ class CalledStream:
             LocalProtocolError: it has ended.
         """
         if self.error is not None:
-            raise self.error.with_traceback(None)
+            raise self.error.again()
         if self.is_over:
             raise LocalProtocolError("this stream is over: nothing can be sent")
         if self.is_done:

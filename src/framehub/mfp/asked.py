@@ -98,6 +98,7 @@ class Asked:
         self.waiting.clear()
         self._unheard = None
         self._given_up.clear()
+        self.may_cancel = _always  # whoever was asked need not live as long as we do
 
     def _leave(self, id_: int, exchange: int, code: Service) -> None:
         """Give one up; if that may not be said, what comes of it is nobody's business."""

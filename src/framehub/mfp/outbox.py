@@ -14,6 +14,7 @@ from framehub.mfp.limits import Limits
 from framehub.mfp.settings import Settings
 
 FRAME_OVERHEAD = 32  # head, id, ref, two sizes and a checksum, rounded up
+_NO_IDS: frozenset[int] = frozenset()
 
 
 class Outgoing(Struct, frozen=True, gc=False):
@@ -162,3 +163,4 @@ class Outbox:
         """Drop what waits and send nothing any more."""
         self.closed = True
         self.frames.clear()
+        self._is_live = _NO_IDS.__contains__  # whoever was asked knows us

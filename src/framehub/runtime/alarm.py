@@ -6,12 +6,15 @@ from math import inf
 from time import monotonic
 
 
+def _nothing() -> None: ...
+
+
 class Alarm:
     """Rings once for each deadline set; a later deadline waits until the earlier one has rung."""
 
     __slots__ = ("_timer", "at", "ring")
 
-    def __init__(self, ring: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, ring: Callable[[], None] = _nothing) -> None:
         self.ring = ring
         """What to call; may be set later."""
         self.at = inf
@@ -28,6 +31,11 @@ class Alarm:
         self.at = deadline
         delay = max(0.0, deadline - monotonic())
         self._timer = asyncio.get_running_loop().call_later(delay, self._rings)
+
+    def stop(self) -> None:
+        """Never ring again, and know nobody any more."""
+        self.cancel()
+        self.ring = _nothing
 
     def cancel(self) -> None:
         """Do not ring."""

@@ -62,6 +62,7 @@ class Behind:
     def _stop_watching(self) -> None:
         if self._uptake is not None:
             self._uptake.end()
+            self._uptake = None  # it knows us
 
     def _read_ahead(self, size: int) -> None:
         """So much was read of a peer that may be behind: not much more of it is."""

@@ -9,6 +9,7 @@ import logging
 import struct
 from collections.abc import Callable
 from dataclasses import replace
+from sys import getsizeof
 from typing import Final, cast
 
 import aiofastnet
@@ -23,6 +24,7 @@ from framehub.runtime.hangups import watch
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.progress import Progress
 from framehub.runtime.quiet import QuietLog
+from framehub.runtime.read_buffers import buffers_of
 from framehub.runtime.share import Share
 from framehub.runtime.sockets import bind
 
@@ -49,7 +51,7 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         listening: bool,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._own = own
+        self._own: Callable[[ByteStreamLink], LinkOwner] | None = own
         self._max_bytes = self._max_sent = max_bytes
         self._listening = listening
         self._owner: LinkOwner | None = None
@@ -57,6 +59,8 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         self._closing: tuple[int, str] | None = None
         self._pauses: frozenset[str] = frozenset()
         self._begun = bytearray()  # a frame whose rest is still to come
+        self._buffers = buffers_of(self._loop)
+        self._counted = 0  # of what was read and waits
         self._unread = b""  # what came before we were told to pause, and was not looked at
         self._share = Share()
         self._out: list[bytes] = []
@@ -127,7 +131,9 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         """The stream is there."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=SOFT_BYTES)
-        self._owner = self._own(self)
+        own, self._own = self._own, None
+        assert own is not None
+        self._owner = own(self)
         if self._pauses:
             self._loop.call_soon(self._stay_paused)  # the transport begins to look at the socket after this
 
@@ -137,12 +143,14 @@ class ByteStreamLink(Behind, asyncio.Protocol):
             return
         if self._pauses or self._unread:
             self._unread += data
+            self._count()
             return
         self._receiving, self._delivered = True, False
         self._receive(data)
         self._receiving = False
         taken = len(data) - len(self._unread)  # the rest is looked at when we go on
         self._progress.read(taken, completed=self._delivered, unfinished=bool(self._begun))
+        self._count()
         self._flush()
         self._read_ahead(taken)
 
@@ -165,11 +173,13 @@ class ByteStreamLink(Behind, asyncio.Protocol):
             self._axe.cancel()
         self._begun.clear()
         self._unread = b""
+        self._count()
         self._out.clear()
         code, reason = self._closing or (LOST, "the connection was lost")
         self._closing = (code, reason)
-        if self._owner is not None:
-            self._owner.link_lost(code, reason)
+        owner, self._owner = self._owner, None  # it knows us: who ends a connection ends all such circles
+        if owner is not None:
+            owner.link_lost(code, reason)
 
     # --- in ----------------------------------------------------------------------------------------
 
@@ -216,6 +226,13 @@ class ByteStreamLink(Behind, asyncio.Protocol):
         frame = memoryview(begun)[_SIZE.size :]
         self._deliver(bytes(frame) if size <= SMALL_BYTES else frame)
         return at + missing
+
+    def _count(self) -> None:
+        """Have what was read and waits counted, where it is in memory already."""
+        held = len(self._unread) + (getsizeof(self._begun) if self._begun else 0)
+        if held != self._counted:
+            self._buffers.changed(self._counted, held)
+            self._counted = held
 
     def _is_lawful(self, size: int) -> bool:
         """Whether a frame may have this size; nothing was taken for it yet."""

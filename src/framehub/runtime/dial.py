@@ -26,8 +26,9 @@ from framehub.runtime.endpoints import Endpoints
 from framehub.runtime.handshakes import hush
 from framehub.runtime.hangups import watch
 from framehub.runtime.link import Link, LinkOwner
+from framehub.runtime.parser import quiet
 from framehub.runtime.peer import Peer
-from framehub.runtime.websocket import WebSocketLink, quiet
+from framehub.runtime.websocket import WebSocketLink
 
 CONNECT_SECONDS = 10.0
 
@@ -109,8 +110,10 @@ async def _opened(
             raise
     except WSHandshakeError as exc:
         status = exc.response.status.value if exc.response else None
-        raise ConnectFailed(url, _refusal(exc), status=status) from exc
+        # Its traceback knows the parser, and the parser knows it.
+        raise ConnectFailed(url, _refusal(exc), status=status) from exc.with_traceback(None)
     except (OSError, WSError, UnicodeError) as exc:
+        exc.__traceback__ = None
         if isinstance(exc, ConnectionResetError) and url.startswith("wss:"):
             reason = "it ended the connection before TLS was agreed; is it a ws:// address?"
             raise ConnectFailed(url, reason) from exc

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import UNSET
 
+from framehub.errors import RequestTimeout
 from framehub.mfp import envelope
 from framehub.mfp.connection import Connection
 from framehub.private import open_file
@@ -140,6 +141,23 @@ async def load(
     payload = envelope.encode(endpoint, data, error=UNSET if error is None else error, names=names)
     connection.check_sizes(len(payload), await sizes(files))
     return await read_all(files, most=connection.settings.max_frame_bytes)
+
+
+async def load_within(
+    seconds: float, connection: Connection, endpoint: str, data: Any, files: Mapping[int, File]
+) -> dict[int, File]:
+    """As ``load``.
+
+    Raises, too:
+        RequestTimeout: it takes longer.
+    """
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await load(connection, endpoint, data, files)
+    except TimeoutError:
+        if not limit.expired():
+            raise  # a file system's
+        raise RequestTimeout(f"the files could not be read in {seconds:g} s") from None
 
 
 async def sizes(files: Mapping[int, File]) -> list[int]:

@@ -87,7 +87,7 @@ class HubConnection:
     async def ping(self, timeout: float) -> float:
         """Seconds there and back."""
         if self.closed.done():
-            raise self.closed.result().with_traceback(None)
+            raise self.closed.result().again()
         began = monotonic()
         number = self.machine.ping()
         self._pongs[number] = asyncio.get_running_loop().create_future()
@@ -132,7 +132,7 @@ class HubConnection:
         """The connection is gone: fail everything that waits."""
         error = ConnectionClosed(code, reason)
         self.closed.set_result(error)
-        self._alarm.cancel()
+        self._alarm.stop()
         if self._unread_timer is not None:
             self._unread_timer.cancel()
             self._unread_timer = None
@@ -140,7 +140,7 @@ class HubConnection:
         self._tell()
         for future in self._pongs.values():
             if not future.done():
-                future.set_exception(error)
+                future.set_exception(error.again())
         self._room.ready()
 
     # --- inside --------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class HubConnection:
         if not self._room.free:
             await self._room.turn()
         if self.closed.done():
-            raise self.closed.result().with_traceback(None)
+            raise self.closed.result().again()
 
     def _ponged(self) -> None:
         for number, future in self._pongs.items():

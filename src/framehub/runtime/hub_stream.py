@@ -130,7 +130,7 @@ class HubStream:
         connection, state = self._inside()
         while not state.answers:
             if state.error is not None:
-                raise state.error.with_traceback(None)
+                raise state.error.again()
             if state.is_over:
                 return None
             self._more.clear()

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 from types import TracebackType
+from weakref import WeakSet
 
 from framehub.codes import CloseCode
 from framehub.errors import ConfigError
@@ -61,8 +62,8 @@ class Listener:
         """Connections that were ever open."""
         self._exchanges = 0
         """Of those that are gone."""
-        self._leaving: set[Peer] = set()
-        """Who is gone, while handlers still read what it streamed."""
+        self._leaving: WeakSet[Peer] = WeakSet()
+        """Who is gone: handlers that still read what it streamed keep it."""
         self._address = parse(url)
         self._endpoints = endpoints
         self._tap = tap
@@ -193,7 +194,7 @@ class Listener:
     @property
     def pending(self) -> int:
         """How much is under way with all peers, those that left while it ran included."""
-        return sum(peer.pending for peer in self.peers | self._leaving)
+        return sum(peer.pending for peer in (*self.peers, *self._leaving))
 
     @property
     def exchanges(self) -> int:
@@ -214,7 +215,7 @@ class Listener:
         if peer in self.peers:
             self._exchanges += peer.exchanges
         self.peers.discard(peer)
-        self._leaving = {gone for gone in (*self._leaving, peer) if gone.pending}
+        self._leaving.add(peer)
 
 
 def _check_room(settings: Settings) -> None:

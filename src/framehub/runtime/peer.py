@@ -46,7 +46,7 @@ from framehub.mfp.settings import Settings
 from framehub.runtime.accounts import Account
 from framehub.runtime.calls import Reply
 from framehub.runtime.endpoints import Endpoints
-from framehub.runtime.files import File, all_read, load, read_all, sizes
+from framehub.runtime.files import File, all_read, load, load_within, read_all, sizes
 from framehub.runtime.link import Link
 from framehub.runtime.payloads import Opened, known, open_payload, pack
 from framehub.runtime.serving import Serving
@@ -136,7 +136,7 @@ class Peer(Wire):
         timeout = connection.request_timeout if timeout is None else timeout
         until = (now := monotonic()) + timeout
         if files and not all_read(files):
-            files = await self._load(endpoint, data, files, until - now)
+            files = await load_within(until - now, self._connection, endpoint, data, files)
             now = monotonic()
         payload, blobs = pack(endpoint, data, files)
         if not self._room.free or self.closed.done():
@@ -157,6 +157,8 @@ class Peer(Wire):
             raise
         except RequestTimeout as exc:
             raise self._waiting.timed_out(endpoint, exc, timeout) from None
+        finally:
+            del future  # it knows the error that it ended with, whose traceback knows us
         if reply.is_error and raise_on_error:
             raise EndpointError(reply.error)
         return reply
@@ -236,7 +238,7 @@ class Peer(Wire):
             RequestTimeout: no sign of life in ``timeout`` seconds.
         """
         if self.closed.done():
-            raise self.closed.result().with_traceback(None)
+            raise self.closed.result().again()
         id_ = self._connection.ping(monotonic())  # also to a peer that does not read: to find that out
         future = self._waiting.for_pong(id_)
         self._flush()
@@ -246,6 +248,7 @@ class Peer(Wire):
         except TimeoutError:
             raise RequestTimeout(f"no pong in {timeout:g} s") from None
         finally:
+            del future
             self._waiting.forget(id_)
             self._connection.forget(id_)
 
@@ -309,7 +312,7 @@ class Peer(Wire):
         self._connection.close()
         self._inflow.close(error)
         self._serving.close()
-        self._alarm.cancel()
+        self._alarm.stop()
         self._waiting.close(error)
         self._room.ready()
 
@@ -355,17 +358,6 @@ class Peer(Wire):
         self._flush()
         self._link.close(exc.close_code, str(exc))
         self._serving.close()  # nobody will hear an answer
-
-    async def _load(
-        self, endpoint: str, data: Any, files: Mapping[int, File], seconds: float
-    ) -> Mapping[int, File]:
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await load(self._connection, endpoint, data, files)
-        except TimeoutError:
-            if not limit.expired():
-                raise  # a file system's
-            raise RequestTimeout(f"the files could not be read in {seconds:g} s") from None
 
     async def _blob(self, file: File) -> bytes:
         if isinstance(file.source, bytes):

@@ -4,15 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from framehub.runtime.share import Share
-
 SLOWEST: Final = 16 * 1024
 """Bytes in a second that a peer has to send once it has begun a message, after some patience."""
 
-GOODBYE: Final = 8
-"""The opcode of a WebSocket's close frame."""
-LONGEST_CONTROL: Final = 125
-"""Bytes of its payload: what declares more is refused."""
+
+def _nothing() -> None: ...
 
 
 class Progress:
@@ -58,8 +54,9 @@ class Progress:
             self._set()
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Watch no longer, and know nobody any more."""
         self._since = None
+        self._too_slow = _nothing
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -77,55 +74,3 @@ class Progress:
             self._timer = self._loop.call_later(left, self._look)
         else:
             self._too_slow()
-
-
-class Watched(asyncio.BufferedProtocol):
-    """Stands before the protocol that parses, and tells how much came.
-
-    A parser that makes its buffer larger whenever it was filled would take as much memory as the kernel has
-    bytes for it. So it is filled in pieces (``Share``), and it grows for large frames only.
-
-    picows parses one frame ahead, and when that one is broken it says so in place of what the frame before it
-    has to say. Nothing after a goodbye matters: a goodbye that begins a read is parsed alone.
-    """
-
-    def __init__(
-        self,
-        parser: asyncio.BufferedProtocol,
-        share: Share,
-        came: Callable[[int], None],
-        is_between: Callable[[], bool],
-    ) -> None:
-        """``came`` is told of all bytes that were parsed; ``is_between``: whether the next begins a frame."""
-        self.deaf = False
-        """Whether what comes is thrown away: nothing that was refused is worth its memory."""
-        self.eof_received = parser.eof_received  # type: ignore[method-assign]
-        self.connection_lost = parser.connection_lost  # type: ignore[method-assign]
-        self.pause_writing = parser.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = parser.resume_writing  # type: ignore[method-assign]
-        self._room = parser.get_buffer
-        self._parse = parser.buffer_updated
-        self._share = share
-        self._came = came
-        self._is_between = is_between
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Some room."""
-        return memoryview(self._room(sizehint))[: self._share.piece]
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Parse, then tell."""
-        if not self.deaf:
-            came = memoryview(self._room(-1))
-            if came[0] & 15 == GOODBYE and self._is_between():
-                nbytes = _goodbye(came[:nbytes])
-            self._parse(nbytes)
-            self._came(nbytes)
-
-
-def _goodbye(came: memoryview) -> int:
-    """How many of these bytes are the close frame that they begin with, as far as it has come."""
-    if len(came) < 2 or came[1] & 127 > LONGEST_CONTROL:
-        return len(came)
-    mask = 4 if came[1] & 128 else 0
-    return min(len(came), 2 + mask + (came[1] & 127))

@@ -168,7 +168,7 @@ class ReconnectingPeer:
             async with asyncio.timeout(timeout):
                 while True:
                     if self.closed.done():
-                        raise self.closed.result().with_traceback(None)
+                        raise self.closed.result().again()
                     if self._peer is not None and not self._peer.closed.done():
                         return self._peer
                     self._changed.clear()

@@ -1,6 +1,6 @@
 """Why a request is not begun, and what whoever asked is told."""
 
-from asyncio import CancelledError
+from asyncio import CancelledError, current_task
 from typing import Any, Final
 
 from framehub.codes import ErrorCode
@@ -47,3 +47,9 @@ def told(exc: BaseException, exchange: str) -> Any:
     if isinstance(exc, LimitExceeded):
         return library_error(ErrorCode.LIMIT, f"the answer is too big: {exc}")
     return library_error(ErrorCode.INTERNAL, f"the handler failed; exchange {exchange}")
+
+
+def is_cancelled(exc: BaseException) -> bool:
+    """Whether the running task was told to end, and not only something that it waited for."""
+    task = current_task()
+    return isinstance(exc, CancelledError) and task is not None and task.cancelling() > 0

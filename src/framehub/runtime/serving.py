@@ -22,7 +22,7 @@ from framehub.runtime.calls import Call, RawCall, Reply
 from framehub.runtime.endpoints import Endpoints, StreamHandler
 from framehub.runtime.files import all_read, load
 from framehub.runtime.payloads import Opened, pack, unpack
-from framehub.runtime.refusals import OVERLOADED, REFUSALS, Busy, UnknownEndpoint, is_told, told
+from framehub.runtime.refusals import OVERLOADED, REFUSALS, Busy, UnknownEndpoint, is_cancelled, is_told, told
 from framehub.runtime.room import Room
 from framehub.runtime.streams import Inflow, InStream
 from framehub.runtime.tally import Asked, Respond, Tally
@@ -38,7 +38,6 @@ current: ContextVar[tuple[bytes, int] | None] = ContextVar("framehub_exchange", 
 
 NO_ENVELOPE = "framehub.error"
 """The endpoint named in the answer to a request that named none."""
-
 
 _PLAIN = frozenset((type(None), bool, int, float, str, list, dict, tuple, bytes, Reply))
 """What handlers mostly return, and nobody can await: to ask is dear."""
@@ -158,6 +157,7 @@ class Serving:
         self._readers.pop(reader, None)
         if len(self._readers) <= self._most // 2 + self._most_streams:
             self._peer.resume_reading("readers")
+        self._let_go()
 
     async def _read_to_the_end(
         self, handler: StreamHandler, stream: InStream, opened: Opened, exchange: int
@@ -165,9 +165,9 @@ class Serving:
         try:
             await handler(stream)
         except BaseException as exc:
-            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+            if is_cancelled(exc):
                 raise
-            if exc is not stream.error:  # that one is the sender's doing, and it knows
+            if not stream.ended_by(exc):  # that is the sender's doing, and it knows
                 self._log_failure(opened, exchange)
         finally:
             stream.abort()  # if the handler left early, the sender should not go on
@@ -188,6 +188,7 @@ class Serving:
         self._answers.clear()
         for reader in self._readers:
             self._last_call(reader)
+        self._let_go()
 
     def minds(self, event: Event) -> bool:
         """Whether a payload that is no envelope is the peer's fault: not where bare bytes have a handler."""
@@ -196,6 +197,11 @@ class Serving:
         return isinstance(event, StreamOpened | ResponseReceived) and event.frame.payload != b""
 
     # --- inside ----------------------------------------------------------------------------------------
+
+    def _let_go(self) -> None:
+        """When nothing runs any more, nor will: the peer knows us, and is not to wait for the collector."""
+        if not self.running and self._peer.closed.done():
+            del self._peer, self._voice, self._asked
 
     def _count(self, tally: Tally) -> Asked:
         if self._asked is None:
@@ -244,8 +250,7 @@ class Serving:
             )
         if not self._recorded:
             return handler(call)
-        # It is not reset, which would cost as much again: only what a handler calls or starts asks for it,
-        # and before the next handler it is set anew.
+        # Not reset, which would cost as much again: only what a handler calls or starts asks for it.
         current.set((self._peer.link_id, event.exchange))
         return handler(call)
 
@@ -268,6 +273,7 @@ class Serving:
                 self._peer.resume_reading("handlers")
             if inspect.iscoroutine(outcome):
                 outcome.close()  # if it was cancelled before it began
+            self._let_go()
 
         task.add_done_callback(ended)
         return task
@@ -284,7 +290,7 @@ class Serving:
         try:
             await outcome
         except BaseException as exc:
-            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+            if is_cancelled(exc):
                 raise
             self._log_failure(opened, exchange)
 
@@ -300,7 +306,7 @@ class Serving:
         try:
             result = await outcome
         except BaseException as exc:
-            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+            if is_cancelled(exc):
                 raise
             result = exc
         if isinstance(result, Reply) and not all_read(result.files):
@@ -391,9 +397,3 @@ class Serving:
         endpoint = opened.endpoint if isinstance(opened, Envelope) else "(raw)"
         name = self._peer.exchange_name(exchange).hex()
         log.error("exchange %s: handler of %r failed", name, endpoint, exc_info=exc or sys.exc_info())
-
-
-def _is_cancelled() -> bool:
-    """Whether the running task was told to end, and not only something that it waited for."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -92,7 +92,7 @@ class InStream:
     async def __anext__(self) -> Chunk:
         while not self._chunks:
             if self.error is not None:
-                raise self.error.with_traceback(None)
+                raise self.error.again()
             if self._over:
                 raise StopAsyncIteration
             self._more.clear()
@@ -108,6 +108,10 @@ class InStream:
     def abort(self) -> None:
         """Want no more of it: what waits and what is on its way is dropped, the sender stops."""
         self.discard(StreamAborted("we aborted this stream"))
+
+    def ended_by(self, exc: BaseException) -> bool:
+        """Whether that is what reading on raises."""
+        return self.error is not None and (type(exc), exc.args) == (type(self.error), self.error.args)
 
     # --- for the peer ----------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from ssl import SSLContext
 from typing import Final
 
 import aiofastnet
-from picows import WSAutoPingStrategy, WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener
-from picows.picows import WSProtocol  # type: ignore[attr-defined]
+from picows import WSUpgradeRequest, WSUpgradeResponse, WSUpgradeResponseWithListener
 
 from framehub.runtime import bearer
 from framehub.runtime.accept import OPENING_SECONDS, Acceptor, Arrival
@@ -24,9 +23,10 @@ from framehub.runtime.hangups import watch
 from framehub.runtime.link import LinkOwner
 from framehub.runtime.methods import GET, AnyMethod, without_body
 from framehub.runtime.pages import Answers, Page, as_response
+from framehub.runtime.parser import make_parser
 from framehub.runtime.quiet import QuietLog
 from framehub.runtime.sockets import bind
-from framehub.runtime.websocket import WebSocketLink, quiet
+from framehub.runtime.websocket import WebSocketLink
 
 log = logging.getLogger("framehub.upgrade")
 
@@ -40,8 +40,6 @@ _WORTH_KNOWING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStat
 VERSION: Final = "13"
 """Of WebSocket: the one that RFC 6455 made."""
 _UPGRADE: Final = {"Sec-WebSocket-Version": VERSION, "Upgrade": "websocket"}
-READ_BUFFER: Final = 2_048
-"""To begin with; a WebSocket that says nothing should cost little."""
 
 
 class WebSocketServer:
@@ -135,23 +133,8 @@ class WebSocketServer:
 
     def _protocol(self, arrival: Arrival) -> AnyMethod:
         """What ``picows.ws_create_server`` makes for each connection that it accepts itself."""
-        parser = WSProtocol(
-            host_port=None,
-            ws_path=None,
-            is_client_side=False,
-            ws_listener_factory=partial(self._admit, arrival),
-            logger=quiet,
-            disconnect_on_exception=True,
-            websocket_handshake_timeout=None,  # the acceptor's clock covers TLS too
-            enable_auto_ping=False,
-            auto_ping_idle_timeout=0,
-            auto_ping_reply_timeout=0,
-            auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
-            enable_auto_pong=False,
-            max_frame_size=self._max_bytes,  # the path is not known yet; a link knows its own
-            extra_headers=None,
-            read_buffer_init_size=READ_BUFFER,
-        )
+        # The acceptor's clock covers handshakes. The path is not known yet: a link knows its own size.
+        parser = make_parser(partial(self._admit, arrival), max_bytes=self._max_bytes)
         return AnyMethod(
             parser,
             on_head=arrival.asks_for_head,

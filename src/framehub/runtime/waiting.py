@@ -110,7 +110,7 @@ class Waiting:
         for table in tables:
             for future in table.values():
                 if not future.done():
-                    future.set_exception(error)
+                    future.set_exception(error.again())
                     future.exception()  # whoever waited may be gone: nobody else need hear of it
             table.clear()
         self._about.clear()

@@ -17,7 +17,8 @@ from framehub.mfp.layout import SMALL_BYTES
 from framehub.runtime.behind import Behind
 from framehub.runtime.link import SOFT_BYTES, LinkOwner
 from framehub.runtime.masking import MASKED_BYTES, ROOM_FOR_HEAD, copied, masked
-from framehub.runtime.progress import Progress, Watched
+from framehub.runtime.parser import Watched
+from framehub.runtime.progress import Progress
 from framehub.runtime.share import Share
 
 MAX_FRAGMENTS = 1_024
@@ -38,10 +39,6 @@ _ECHOED = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
 _HEADS = tuple(bytes((0x82, size)) for size in range(126))
 _LONG_HEAD = struct.Struct(">BBH")
 _LONGEST_HEAD = struct.Struct(">BBQ")
-
-# An adapter: of a logger picows would make a child for every connection.
-quiet = logging.LoggerAdapter(logging.getLogger("framehub.websocket.picows"))
-quiet.setLevel(logging.CRITICAL)
 
 
 class WebSocketLink(Behind, WSListener):
@@ -154,17 +151,18 @@ class WebSocketLink(Behind, WSListener):
     # --- picows ------------------------------------------------------------------------------------
 
     def on_ws_connected(self, transport: WSTransport) -> None:
-        """The handshake is done."""
+        """The handshake is done; or a smaller parser has taken over."""
         self._transport = transport
+        for message in (transport.request, transport.response):
+            message.headers.clear()  # nobody asks for them any more, and ten thousand connections have many
+        if self._watched is not None:
+            return
         socket_ = transport.underlying_transport
         socket_.set_write_buffer_limits(high=SOFT_BYTES)
         _keep_queue_short(socket_.get_extra_info("socket"))
         parser = socket_.get_protocol()
-        assert isinstance(parser, asyncio.BufferedProtocol)
-        self._watched = Watched(parser, self._share, self._came, self._is_between)
+        self._watched = Watched(parser, self._share, self._came, self._max_bytes, self._listening)
         socket_.set_protocol(self._watched)
-        for message in (transport.request, transport.response):
-            message.headers.clear()  # nobody asks for them any more, and ten thousand connections have many
         own, self._own = self._own, None
         assert own is not None
         self._owner = own(self)
@@ -224,13 +222,17 @@ class WebSocketLink(Behind, WSListener):
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
         """The socket is gone."""
-        self._transport = None
+        self._transport = self._watched = None
         self._progress.stop()
         self._stop_watching()
         if self._cutting is not None:
             self._cutting.cancel()
-        if self._owner:
-            self._owner.link_lost(*(self._closing or _said(transport)))
+        self._fragments.clear()
+        self._small.clear()
+        self._scratch = _NO_SCRATCH
+        owner, self._owner = self._owner, None  # it knows us: who ends a connection ends all such circles
+        if owner:
+            owner.link_lost(*(self._closing or _said(transport)))
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -272,15 +274,15 @@ class WebSocketLink(Behind, WSListener):
         self.close(CloseCode.PROTOCOL_ERROR, "reserved bits set, but no extension was agreed")
 
     def _refuse_large(self) -> None:
-        self._fragments.clear()
+        self._drop_fragments()
         self.close(CloseCode.TOO_BIG, f"a message over {self._max_bytes} bytes or {MAX_FRAGMENTS} parts")
 
-    def _came(self, size: int) -> None:
-        """So many bytes were read, and what was whole of them has been taken."""
+    def _came(self, size: int) -> int:
+        """So many bytes were read, and what was whole of them was taken; how many wait for the rest."""
         transport = self._transport
         if transport is not None and transport.is_close_frame_sent and self._closing is None:
             self._parser_refused(transport)
-            return
+            return 0
         if self._ended:
             self._ended = False
         else:
@@ -296,10 +298,7 @@ class WebSocketLink(Behind, WSListener):
         self._progress.read(size, completed=completed, unfinished=unfinished)
         if self._share.read(size) and not self._closing:
             self._let_others()
-
-    def _is_between(self) -> bool:
-        """Whether the next byte begins a frame; a client does not know what its opening left."""
-        return self._listening and not self._tail
+        return self._tail
 
     def _parser_refused(self, transport: WSTransport) -> None:
         """picows said goodbye by itself: a frame over the limit, or a broken one. It would read on."""
@@ -338,12 +337,19 @@ class WebSocketLink(Behind, WSListener):
         if self._fragment_bytes > self._max_bytes or len(self._fragments) >= MAX_FRAGMENTS:
             self._refuse_large()
             return
+        assert self._watched is not None
         self._fragments.append(frame.get_payload_as_bytes())
+        self._watched.collected(self._fragment_bytes)
         if frame.fin:
             message = b"".join(self._fragments)
-            self._fragments.clear()
-            self._fragment_bytes = 0
+            self._drop_fragments()
             self._deliver(message)
+
+    def _drop_fragments(self) -> None:
+        assert self._watched is not None
+        self._fragments.clear()
+        self._fragment_bytes = 0
+        self._watched.collected(0)
 
     def _on_close(self, transport: WSTransport, frame: WSFrame) -> None:
         self._write()  # what was sent before goes before

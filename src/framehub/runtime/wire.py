@@ -150,7 +150,7 @@ class Wire:
             except TimeoutError:
                 raise RequestTimeout("the peer does not read") from None
         if self.closed.done():
-            raise self.closed.result().with_traceback(None)  # or it would grow with everybody who asks
+            raise self.closed.result().again()
 
     async def _sent(self, id_: int, *, ack: bool, endpoint: str | None = None, about: int = 0) -> None:
         if not ack:
@@ -161,6 +161,7 @@ class Wire:
         try:
             await future
         finally:
+            del future  # it knows the error that it ended with, whose traceback knows us
             self._waiting.forget(id_)
             self._connection.forget(id_)
 

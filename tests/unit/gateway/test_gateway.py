@@ -8,19 +8,24 @@ from typing import Literal
 import pytest
 
 from framehub.console import client
-from framehub.errors import ConfigError, FramehubError, JournalError, JournalLocked
+from framehub.errors import ConfigError, ConnectFailed, FramehubError, JournalError, JournalLocked
 from framehub.gateway.gateway import Gateway
 from framehub.gateway.recording import RecordingSettings
 from framehub.gateway.settings import GatewaySettings
 from framehub.journal.append import SegmentAppender
 from framehub.journal.reader import read
+from framehub.mfp import codec
+from framehub.mfp.frames import RequestFrame
+from framehub.runtime import read_buffers
 from framehub.runtime.connect import connect
 from framehub.runtime.curve import CurveClient, read_secret, write_keys
 from framehub.runtime.functions import Functions
+from framehub.runtime.read_buffers import buffers_of
 from framehub.runtime.tokens import add
 from framehub.runtime.worker import Worker
 from tests.unit.gateway.asking import get
 from tests.unit.runtime.hub_parts import INTERFACE, LAST, RawService, until
+from tests.unit.runtime.raw import BINARY, FIN, RawClient, frame
 from tests.unit.runtime.rpc_parts import serving
 
 FREE = "127.0.0.1:0"
@@ -303,3 +308,26 @@ async def test_what_a_mistyped_name_is_sent_stays_out_of_a_journal_that_leaves_f
     assert names["square"] == 3, "a request, its query, and one from elsewhere"
     assert names["calc.add"] == 1
     assert names["calc"] == 4, "the service itself, and its stream: first and last, and last of the service"
+
+
+async def test_who_holds_large_buffers_keeps_others_out_until_they_are_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read_buffers, "QUIET_SECONDS", 0.02)
+    async with Gateway(replace(settings(None), max_buffered_bytes=4_000_000)) as gateway:
+        buffers = buffers_of(asyncio.get_running_loop())
+        raw = await RawClient.open(int(gateway.url.rpartition(":")[2].removesuffix("/mfp")))
+        idle = gateway.buffered_bytes
+        assert 0 < idle == buffers.bytes
+        asked = RequestFrame(1, b'{"endpoint":"nowhere"}', ((1, bytes(5_000_000)),))
+        large = frame(FIN | BINARY, codec.encode(asked))
+        raw.writer.write(large[:-1])
+        await until(lambda: gateway.buffered_bytes > 5_000_000)
+        with pytest.raises(ConnectFailed, match="HTTP 503 too much is waiting"):
+            await connect(gateway.url).__aenter__()
+        raw.writer.write(large[-1:])
+        assert (await raw.receive())[0] == BINARY
+        await until(lambda: gateway.buffered_bytes <= idle)
+        async with connect(gateway.url) as peer:
+            assert await peer.ping() > 0
+        await raw.end()

@@ -36,3 +36,13 @@ async def test_cancelled_it_is_silent_and_can_be_set_again() -> None:
     alarm.set(monotonic())
     await asyncio.sleep(0.01)
     assert rung == [1]
+
+
+async def test_stopped_it_is_silent_for_ever_and_knows_nobody() -> None:
+    rung: list[int] = []
+    alarm = Alarm(lambda: rung.append(1))
+    alarm.set(monotonic() + 0.01)
+    alarm.stop()
+    alarm.set(monotonic())
+    await asyncio.sleep(0.05)
+    assert rung == []
