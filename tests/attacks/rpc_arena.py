@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from framehub.runtime.curve import CurveClient, read_public, read_secret, write_keys
+from framehub.runtime.watchdog import CUT_OFF
 from tests.attacks.arena import Process
 from tests.attacks.busy import BusyArena, BusyAttack
 from tests.attacks.rpc_attacker import Dealer
@@ -22,7 +23,7 @@ TOLD = (
     "malformed", "registrations refused", "answers to nothing", "from the unregistered", "ids reused", "busy",
     "acknowledgements of nothing", "cancels of nothing", "questions too many", "from the silenced",
     "under another client's identity", "too many parts or bytes from a client", "deaths of processes",
-    "too many parts or bytes from a worker", "cut off: messages without an end",
+    "too many parts or bytes from a worker", CUT_OFF,
 )  # fmt: skip
 """What is counted of attackers only."""
 

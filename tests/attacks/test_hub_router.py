@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
+from framehub.runtime.watchdog import CUT_OFF
+
 from . import hub_thrown_at_router as thrown
 from .arena import MIB
 from .busy import throw
@@ -302,7 +304,7 @@ async def test_attack_T52_parts_without_end(arena: HubArena, attack: HubAttack) 
     """ZeroMQ would keep them all; who sends them is cut off, and what he sent is given back."""
     siege = await throw(arena, attack)
     assert siege.seen == {"cut off": 1}
-    assert siege.counts["cut off: messages without an end"] == 1
+    assert siege.counts[CUT_OFF] == 1
 
 
 async def test_attack_T52_a_message_of_a_million_parts(arena: HubArena) -> None:

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from framehub.errors import RemoteFunctionError
 from framehub.runtime.functions import Functions
+from framehub.runtime.watchdog import CUT_OFF
 
 from . import rpc_thrown as thrown
 from .arena import FULL, MIB, Process
@@ -143,7 +144,7 @@ async def test_attack_T52_parts_without_end(arena: RpcArena, attack: RpcAttack) 
     """[RPC-10.3] ZeroMQ would keep them all; who sends them is cut off, and what he sent is given back."""
     siege = await throw(arena, attack)
     assert siege.seen == {"cut off": 2}
-    assert siege.counts["cut off: messages without an end"] == 2
+    assert siege.counts[CUT_OFF] == 2
 
 
 async def test_attack_T52_a_message_of_a_million_parts(arena: RpcArena) -> None:

@@ -23,7 +23,7 @@ from framehub.runtime.hub_tap import HubTap
 from framehub.runtime.link import Link
 from framehub.runtime.rpc_keys import KeyBook
 from framehub.runtime.tally import Tally
-from framehub.runtime.watchdog import LOOK, Watchdog
+from framehub.runtime.watchdog import CUT_OFF, LOOK, Watchdog
 from framehub.runtime.zmq_setup import Options
 from framehub.runtime.zmq_socket import MessageSocket
 
@@ -60,8 +60,7 @@ class Hub:
         self._tap = tap
         self._keys = keys
         self._book = KeyBook() if keys else None
-        # The PINGs of the protocol are the heartbeats.
-        self._options = options or Options(max_parts=MOST_PARTS, heartbeat=0, turn_bytes=TURN_BYTES)
+        self._options = options or Options(max_parts=MOST_PARTS, turn_bytes=TURN_BYTES)
         self.entrance = HubEntrance(
             self.own, max_bytes=self.settings.max_frame_bytes, max_sent=self._options.max_message_bytes
         )
@@ -99,7 +98,7 @@ class Hub:
             self._socket.close()
             raise
         self.is_up = True
-        self.watchdog = Watchdog((self.address,), lambda: self.switch.held_bytes, self._options)
+        self.watchdog = Watchdog([self._socket.connections], lambda: self.switch.held_bytes, self._options)
         self._tick()
         self._look()
 
@@ -263,15 +262,12 @@ class Hub:
         self._news.tick(now)
 
     def _look(self) -> None:
-        """Once in a while: who sends messages without an end?"""
+        """Once in a while: who fills the memory?"""
         self._looking = self._loop.call_later(LOOK, self._look)
-        watchdog = self.watchdog
-        before, wanted = watchdog.cut_off, watchdog.finishers
-        watchdog.look(monotonic())
-        if watchdog.cut_off > before:
-            self.switch.counts["cut off: messages without an end"] += watchdog.cut_off - before
-        if watchdog.finishers is not wanted:
-            self._socket.note_finishers(watchdog.finishers)
+        before = self.watchdog.cut_off
+        self.watchdog.look(monotonic())
+        if self.watchdog.cut_off > before:
+            self.switch.counts[CUT_OFF] += self.watchdog.cut_off - before
 
     # --- what goes -------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from framehub.runtime.rpc_keys import KeyBook
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
 from framehub.runtime.tally import Tally
-from framehub.runtime.watchdog import LOOK, Watchdog
+from framehub.runtime.watchdog import CUT_OFF, LOOK, Watchdog
 from framehub.runtime.zmq_setup import Options
 from framehub.runtime.zmq_socket import MessageSocket, Sent
 
@@ -102,8 +102,8 @@ class RpcProxy:
             self._state.close()
             raise
         self.is_up = True
-        addresses = (self.clients_address, self.workers_address)
-        self.watchdog = Watchdog(addresses, lambda: self.machine.held_bytes, self._options)
+        sockets = (self._clients.connections, self._workers.connections)
+        self.watchdog = Watchdog(sockets, lambda: self.machine.held_bytes, self._options)
         self._tick()
         self._look()
 
@@ -231,16 +231,12 @@ class RpcProxy:
             log.info("%s", ", ".join(f"{what}: {count}" for what, count in sorted(news.items())))
 
     def _look(self) -> None:
-        """Once in a while: who sends messages without an end?"""
+        """Once in a while: who fills the memory?"""
         self._looking = asyncio.get_running_loop().call_later(LOOK, self._look)
-        watchdog = self.watchdog
-        before, wanted = watchdog.cut_off, watchdog.finishers
-        watchdog.look(monotonic())
-        if watchdog.cut_off > before:
-            self.machine.counts["cut off: messages without an end"] += watchdog.cut_off - before
-        if watchdog.finishers is not wanted:
-            self._clients.note_finishers(watchdog.finishers)
-            self._workers.note_finishers(watchdog.finishers)
+        before = self.watchdog.cut_off
+        self.watchdog.look(monotonic())
+        if self.watchdog.cut_off > before:
+            self.machine.counts[CUT_OFF] += self.watchdog.cut_off - before
 
     # --- what goes -------------------------------------------------------------------------------------
 

@@ -23,6 +23,45 @@ LINGER: Final = 0.5
 UNBROKEN: Final = 64
 """Frames sent without a pause: after these the rest of the program has its turn."""
 
+MARK: Final = 1024 * 1024
+"""After so many bytes the hub is asked whether it has read them."""
+AHEAD: Final = 8 * MARK
+"""Bytes that the hub may be behind: what it has not read waits in its memory."""
+_FRAME_BYTES: Final = 64
+"""What a frame takes there besides."""
+
+
+class Ahead:
+    """How far we are ahead of what the hub has read: PINGs come back in order with the rest."""
+
+    def __init__(self) -> None:
+        self._sent = 0
+        self._read = 0
+        self._marks: deque[tuple[int, int]] = deque()  # number of a PING, and what was sent before it
+
+    @property
+    def is_full(self) -> bool:
+        """Whether to wait."""
+        return self._sent - self._read >= AHEAD
+
+    @property
+    def wants_ping(self) -> bool:
+        """Whether it is time for one."""
+        return self._sent - (self._marks[-1][1] if self._marks else self._read) >= MARK
+
+    def sent(self, size: int) -> None:
+        """A frame of so many bytes went out."""
+        self._sent += size + _FRAME_BYTES
+
+    def pinged(self, number: int) -> None:
+        """A PING of this number follows it."""
+        self._marks.append((number, self._sent))
+
+    def ponged(self, number: int) -> None:
+        """The hub has had everything up to this PING."""
+        while self._marks and self._marks[0][0] <= number:
+            self._read = self._marks.popleft()[1]
+
 
 class ServiceLink:
     """``open`` it when functions can be run, ``close`` it in the end."""
@@ -44,14 +83,14 @@ class ServiceLink:
         self.touched: Callable[[ServedStream], None] = lambda _stream: None
         """Something came on a stream that was begun, or it is over."""
         self._curve = curve
-        # What is meant for one connection never goes out on the next. The PINGs of the protocol are the
-        # heartbeats, so that there can be a limit to what we receive.
-        self._options = replace(options or Options(), only_connected=True, heartbeat=0)
+        # What is meant for one connection never goes out on the next.
+        self._options = replace(options or Options(), only_connected=True)
         self.on_ready = on_ready
         self._is_ready = False
         self._has_warned = False
         self._unsent: deque[bytes] = deque()
         self._room = Room()
+        self._ahead = Ahead()
         self._unbroken = 0
         self._timer: asyncio.TimerHandle | None = None
         self._socket: MessageSocket | None = None
@@ -164,6 +203,7 @@ class ServiceLink:
     def _start_anew(self) -> None:
         self._is_ready = False
         self._unsent.clear()
+        self._ahead = Ahead()
         self._room.ready()
 
     def _heard(self, batch: list[list[bytes]]) -> None:
@@ -173,6 +213,7 @@ class ServiceLink:
                 log.warning("the hub sent a message of %d parts", len(parts))
             elif reason := self.machine.heard(parts[0], now):
                 log.warning("%s: %s", self.address, reason)
+        self._ahead.ponged(self.machine.ponged)
         if not self._is_ready and self.machine.in_force is not None:
             self._is_ready = True
             self.on_ready()
@@ -216,6 +257,12 @@ class ServiceLink:
             if socket.send((unsent[0],)) is not Sent.OK:
                 self._room.full()
                 return
-            unsent.popleft()
-        if not self._room.free:
+            self._ahead.sent(len(unsent.popleft()))
+            if self._ahead.wants_ping and self.machine.in_force is not None:
+                self._ahead.pinged(self.machine.ping())
+                unsent += self.machine.out
+                self.machine.out.clear()
+        if self._ahead.is_full and self.machine.in_force is not None:
+            self._room.full()
+        elif not self._room.free:
             self._room.ready()

@@ -1,31 +1,32 @@
-"""Ends connections whose messages never end.
+"""Ends connections that fill the memory with what nobody can take yet.
 
 ZeroMQ keeps the parts of a message until its last one is there, however many come, and shows nobody that it
 does: a peer that always says "more follows" fills the memory unseen. A part of one byte has three bytes on
-the wire and takes 64. What can be seen is how much memory this process has, how many bytes each connection
-received (TCP_INFO), and who finished a message (ZMQ_SRCFD). When there is more memory than all that explains,
-whoever sent much and finished nothing meanwhile is cut off. That may hit an honest peer in the middle of a
-large message; it connects and sends again.
+the wire and takes 64. And it keeps all messages that were not taken, because a limit to them could end the
+process (``zmq_setup.Options.queue``). What can be seen is how much memory this process has, and how much each
+connection received and was taken of it. When there is more memory than all that explains, whoever sent much
+and finished nothing meanwhile is cut off; when messages wait and take too much, whoever sent most of them.
+That may hit an honest peer in the middle of a large message; it connects and sends again.
 """
 
 import ctypes
 import logging
 import os
-import socket
-import stat
-import struct
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Final
 
+from framehub.runtime.zmq_connections import Connection, Connections
 from framehub.runtime.zmq_setup import Options
 
 log = logging.getLogger("framehub.rpc")
 
+CUT_OFF: Final = "cut off for filling the memory"
+"""How both owners count such ends."""
 LOOK: Final = 0.05
 """Seconds between two looks at the memory; a peer can send some MiB in that time."""
 ROOM: Final = 64 * 1024 * 1024
@@ -37,41 +38,32 @@ _SHARE: Final = 0.05
 """How much of the time may be spent on looking at connections."""
 _TRIM_AFTER: Final = (0.1, 0.3, 1.0)
 """Seconds after a cut at which memory is given back: ZeroMQ needs a moment to drop what it had."""
-_RECEIVED: Final = struct.Struct("Q")
-_RECEIVED_AT: Final = 128
-"""Where tcp_info has tcpi_bytes_received."""
-_AT_ONCE: Final = struct.pack("ii", 1, 0)
-"""SO_LINGER: whoever closes it does not wait for the other end."""
 _MEMORY: Final = Path("/proc/self/statm")
-_OPEN: Final = Path("/proc/self/fd")
-
-Place: TypeAlias = tuple[int, object]
-"""A connection: its file descriptor, and the address at its other end."""
-Mark: TypeAlias = tuple[int, int]
-"""When it last finished a message: bytes received, and the least memory since then that nothing explained."""
 
 
 class Watchdog:
-    """``look`` several times a second. ``finishers`` is for whoever takes messages to fill in."""
+    """``look`` several times a second."""
 
     def __init__(
-        self, addresses: Iterable[str], held: Callable[[], int], options: Options | None = None
+        self, sockets: Iterable[Connections | None], held: Callable[[], int], options: Options | None = None
     ) -> None:
-        """Watches connections of sockets of this process that listen at these TCP addresses.
+        """Watches the connections of sockets of this process.
 
         ``held`` says how many bytes of messages are kept with good reason.
         """
-        self.finishers: set[int] | None = None
-        """File descriptors of connections that finished a message since the last scan; None: not wanted."""
         self.cut_off = 0
         """Connections ended."""
-        ports = [address.rpartition(":")[2] for address in addresses]
-        self._ports = frozenset(int(port) for port in ports if port.isdecimal())
-        self._most = 2 * (options or Options()).max_message_bytes
+        options = options or Options()
+        self._sockets = [each for each in sockets if each is not None]
+        self._most = 2 * options.max_message_bytes
+        self._most_queued = options.max_queued_bytes
         self._held = held
         self._least = resident() or sys.maxsize
-        self._marks: dict[Place, Mark] = {}
+        self.is_watching = False
+        """Whether there is so much memory that connections are looked at."""
         self._unexplained = 0
+        self._behind_since: int | None = None
+        """The memory when messages began to wait, without what is held."""
         self._scan_at = 0.0
         self._trims: list[float] = []
 
@@ -85,59 +77,91 @@ class Watchdog:
             return
         self._least = min(self._least, memory)
         if memory <= self._least + ROOM:
-            self.finishers = None
-            self._marks.clear()
-        elif self.finishers is None or now >= self._scan_at:
-            with suppress(OSError):  # no descriptor to be had now
-                self._scan(memory, now)
+            self.is_watching = False
+            self._behind_since = None
+        elif not self.is_watching or now >= self._scan_at:
+            began = perf_counter()
+            self._scan(memory, now)
+            self._scan_at = now + (perf_counter() - began) / _SHARE
 
     def _scan(self, memory: int, now: float) -> None:
         """Compare with what was before; at the first time all are taken as they are."""
-        began = perf_counter()
-        received = dict(connections(self._ports))
-        first = self.finishers is None
-        finishers = self.finishers = set() if self.finishers is None else self.finishers
-        self._scan_at = now + (perf_counter() - began) / _SHARE
-        done = [place for place in received if first or place[0] in finishers]
-        marks = {place: self._marks.get(place, (0, self._unexplained)) for place in received}
-        for place in done:
-            del marks[place]
-        open_ = {place: received[place] - mark[0] for place, mark in marks.items()}
-        explained = self._held() + sum(open_.values())
-        suspects = self._endless(open_, marks, memory - explained)
-        if suspects:  # perhaps the memory is free already, and only not given back
+        first, self.is_watching = not self.is_watching, True
+        self._see_if_behind(memory)
+        open_: dict[Connection, int] = {}  # those that finished nothing since the last time
+        waiting: dict[Connection, int] = {}  # those of sockets that were not emptied since then
+        anew: list[Connection] = []  # those of which nothing waits
+        for place in self._sockets:
+            was_empty, place.was_empty = place.was_empty or not place.is_behind, not place.is_behind
+            for connection in place:
+                taken, received = connection.taken, connection.received()
+                connection.taken = 0
+                if connection.is_cut or received is None:
+                    continue
+                size = self._size(connection, received, taken, is_done=first or bool(taken and was_empty))
+                if first or (taken and was_empty):
+                    anew.append(connection)
+                if not was_empty:
+                    waiting[connection] = size
+                elif not taken:
+                    open_[connection] = size
+        explained = self._held() + sum(open_.values()) + sum(waiting.values())
+        suspects = self._endless(open_, memory - explained)
+        if suspects or self._is_too_much(
+            memory
+        ):  # perhaps the memory is free already, and only not given back
             trim()
             left = resident()
             if left is None:
                 return
             memory = left
-            for place in self._endless(open_, marks, memory - explained):
-                self._cut(place, open_[place], now)
-                done.append(place)
+            for connection in self._endless(open_, memory - explained):
+                self._cut(connection, open_[connection], now, "no end of the message")
+            if waiting and self._is_too_much(memory):
+                most = max(waiting, key=waiting.__getitem__)
+                self._cut(most, waiting[most], now, "more than we can take")
+                self._behind_since = memory - self._held()
         unexplained = self._unexplained = memory - explained
-        self._marks = {place: (mark[0], min(mark[1], unexplained)) for place, mark in marks.items()}
-        self._marks.update({place: (received[place], unexplained) for place in done})
-        finishers.clear()
+        for connection in open_:
+            connection.unexplained = min(connection.unexplained, unexplained)
+        for connection in anew:
+            connection.unexplained = unexplained
 
-    def _endless(self, open_: dict[Place, int], marks: dict[Place, Mark], unexplained: int) -> list[Place]:
+    def _size(self, connection: Connection, received: int, taken: int, *, is_done: bool) -> int:
+        """Bytes that came of it and were not taken."""
+        if is_done:
+            connection.counted_from = received
+        elif connection.counted_from is None:
+            connection.counted_from, connection.unexplained = 0, self._unexplained
+        else:
+            connection.counted_from = min(received, connection.counted_from + taken)
+        return received - connection.counted_from
+
+    def _see_if_behind(self, memory: int) -> None:
+        if all(each.was_empty or not each.is_behind for each in self._sockets):
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = memory - self._held()
+
+    def _is_too_much(self, memory: int) -> bool:
+        """Whether messages that wait to be taken have filled too much of the memory."""
+        since = self._behind_since
+        return since is not None and memory - self._held() - since > self._most_queued
+
+    def _endless(self, open_: dict[Connection, int], unexplained: int) -> Sequence[Connection]:
         """Who sent more than two messages may have, or enough for what nothing explains."""
         return [
-            place
-            for place, size in open_.items()
-            if size > self._most or (size * _PER_BYTE > _GROWTH and unexplained - marks[place][1] > _GROWTH)
+            connection
+            for connection, size in open_.items()
+            if size > self._most
+            or (size * _PER_BYTE > _GROWTH and unexplained - connection.unexplained > _GROWTH)
         ]
 
-    def _cut(self, place: Place, size: int, now: float) -> None:
-        connection = copy(place[0])
-        if connection is None:
-            return
-        with connection, suppress(OSError):  # it is gone already
-            if connection.getpeername() == place[1]:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
-                connection.shutdown(socket.SHUT_RDWR)
-                self.cut_off += 1
-                self._trims = [now + seconds for seconds in _TRIM_AFTER]
-                log.warning("cut off %s: %d bytes, and no end of the message", place[1], size)
+    def _cut(self, connection: Connection, size: int, now: float, why: str) -> None:
+        if connection.cut():
+            self.cut_off += 1
+            self._trims = [now + seconds for seconds in _TRIM_AFTER]
+            log.warning("cut off %s: %d bytes, and %s", connection.address, size, why)
 
 
 def trim() -> None:
@@ -152,42 +176,3 @@ def resident() -> int | None:
         return int(_MEMORY.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return None
-
-
-def connections(ports: frozenset[int]) -> Iterator[tuple[Place, int]]:
-    """Every connection of sockets that listen there, and how many bytes it received.
-
-    There may be thousands, and others wait meanwhile: a descriptor is only looked at, under its own number.
-    Whatever it belongs to by then, that does no harm.
-
-    Raises:
-        OSError: there is no descriptor to be had.
-    """
-    for name in os.listdir(_OPEN):  # noqa: PTH208, a path for each takes longer
-        number = int(name)
-        try:  # whatever its family is: to name it spares asking
-            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, number)
-        except OSError:  # no socket, or just gone
-            continue
-        try:
-            own = connection.getsockname()
-            if isinstance(own, tuple) and own[1] in ports:
-                other = connection.getpeername()
-                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-                yield (number, other), _RECEIVED.unpack_from(info, _RECEIVED_AT)[0]
-        except (OSError, struct.error):  # the listener itself, or just gone
-            pass
-        finally:
-            connection.detach()
-
-
-def copy(number: int) -> socket.socket | None:
-    """The socket of this file descriptor under another, so that nobody closes it under us."""
-    with suppress(OSError):  # it was closed meanwhile
-        if stat.S_ISSOCK(os.fstat(number).st_mode):
-            other = os.dup(number)
-            try:
-                return socket.socket(fileno=other)
-            except OSError:
-                os.close(other)
-    return None

@@ -22,6 +22,8 @@ RCVMORE: Final = int(zmq.RCVMORE)
 SRCFD: Final = int(zmq.SRCFD)
 USER_ID: Final = "User-Id"
 _NOWHERE: Final = (-1, 0)
+HEAD_BYTES: Final = 2
+"""What goes before each part on the wire, unless it is longer than 255 bytes."""
 
 
 class Inbox:
@@ -52,8 +54,8 @@ class Inbox:
         """Beside each message of the last turn the public key of its sender, where there are keys."""
         self.flooders: list[bytes] = []
         """Of the last turn, the identities behind messages that were too large; empty ones at a dealer."""
-        self.finishers: set[int] | None = None
-        """If somebody wants to know (runtime/watchdog.py): which connections messages came from."""
+        self.taken: dict[int, int] = {}
+        """Of the last turn, at a router: bytes taken from each connection, by its file descriptor."""
 
     def take(self) -> tuple[list[list[bytes]], bool]:  # noqa: PLR0912, PLR0915 (calls cost as much as parts)
         """The messages of one turn, and whether there are no more."""
@@ -64,7 +66,8 @@ class Inbox:
         batch: list[list[bytes]] = []
         self.keys = keys = []
         self.flooders = flooders = []
-        finishers = self.finishers
+        taken: dict[int, int] = {}
+        self.taken = taken
         try:
             while parts_left > 0 and bytes_left > 0:
                 if self._is_dropping:
@@ -105,8 +108,9 @@ class Inbox:
                     size += length
                 parts_left -= len(parts)
                 bytes_left -= size
-                if finishers is not None:
-                    finishers.add(frame.get(SRCFD))
+                if counts is None and has_identities:
+                    source = frame.get(SRCFD)
+                    taken[source] = taken.get(source, 0) + size + HEAD_BYTES * len(parts)
                 if more or size > max_bytes:
                     self._is_dropping = more
                     flooders.append(parts[0] if has_identities else b"")

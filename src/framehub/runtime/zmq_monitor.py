@@ -4,21 +4,26 @@ import struct
 from collections.abc import Callable
 from enum import Enum, auto
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 import zmq
+from zmq.backend import Socket as Backend
 
 from framehub.runtime.zmq_edge import Edge
 
 MOST: Final = 256
 """Events taken in one turn."""
 _EVENT: Final = struct.Struct("=HI")
+_EVENTS_HERE: Final = int(zmq.EVENTS)
+_POLLIN: Final = int(zmq.POLLIN)
 _numbers = count(1)
 
 
 class LinkEvent(Enum):
-    """Of one connection; ZeroMQ does not say whose."""
+    """Of one connection."""
 
+    ACCEPTED = auto()
+    """Somebody connected."""
     CONNECTED = auto()
     """Its handshake is done: messages can be exchanged."""
     DISCONNECTED = auto()
@@ -28,6 +33,7 @@ class LinkEvent(Enum):
 
 
 _EVENTS: Final = {
+    int(zmq.EVENT_ACCEPTED): LinkEvent.ACCEPTED,
     int(zmq.EVENT_HANDSHAKE_SUCCEEDED): LinkEvent.CONNECTED,
     int(zmq.EVENT_DISCONNECTED): LinkEvent.DISCONNECTED,
     int(zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL): LinkEvent.REFUSED,
@@ -37,16 +43,15 @@ _EVENTS: Final = {
 
 
 class Monitor:
-    """Tells of the connections of ``socket``: those of one turn that are alike and in a row, once."""
+    """Tells of the connections of ``socket``. ``turn`` is called when there may be events to ``take``."""
 
     def __init__(
         self,
         context: zmq.Context[zmq.Socket[bytes]],
         socket: zmq.Socket[bytes],
-        on: Callable[[LinkEvent], None],
+        turn: Callable[[], bool],
     ) -> None:
         self._watched = socket
-        self._on = on
         place = f"inproc://framehub.monitor.{next(_numbers)}"
         socket.monitor(place, sum(_EVENTS))
         self._pair = context.socket(zmq.PAIR)
@@ -54,27 +59,29 @@ class Monitor:
         # Without a limit: ZeroMQ's thread, which everybody needs, would wait for us.
         self._pair.set(zmq.RCVHWM, 0)
         self._pair.connect(place)
-        self._edge = Edge(self._pair, self._turn)
+        self._get: Callable[[int], Any] = Backend.get.__get__(self._pair)
+        self._edge = Edge(self._pair, turn)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are events."""
+        return not self._pair.closed and bool(self._get(_EVENTS_HERE) & _POLLIN)
+
+    def take(self) -> list[tuple[LinkEvent, int]]:
+        """Some events in order, with the descriptors of their connections at ACCEPTED and DISCONNECTED."""
+        found: list[tuple[LinkEvent, int]] = []
+        try:
+            for _ in range(MOST):
+                number, value = _EVENT.unpack(self._pair.recv(zmq.NOBLOCK))
+                self._pair.recv(zmq.NOBLOCK)  # the address
+                if (event := _EVENTS.get(number)) is not None:
+                    found.append((event, value))
+        except zmq.Again:
+            pass
+        return found
 
     def close(self) -> None:
         """Tell no more; to be called before the socket itself is closed."""
         self._edge.pause()
         self._watched.monitor(None, 0)
         self._pair.close()
-
-    def _turn(self) -> bool:
-        found: list[LinkEvent] = []
-        is_empty = False
-        try:
-            for _ in range(MOST):
-                number, _value = _EVENT.unpack(self._pair.recv(zmq.NOBLOCK))
-                self._pair.recv(zmq.NOBLOCK)  # the address
-                event = _EVENTS.get(number)
-                if event is not None and found[-1:] != [event]:
-                    found.append(event)
-        except zmq.Again:
-            is_empty = True
-        for event in found:
-            if not self._pair.closed:  # by one of those who were told
-                self._on(event)
-        return not is_empty

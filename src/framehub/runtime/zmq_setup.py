@@ -35,16 +35,18 @@ class Options:
     max_parts: int = 3 * 1024 + 8
     """Of one message, the identity among them; a message of more is thrown away."""
     queue: int = 1_000
-    """Messages that may wait each way, for each peer; a dealer with heartbeats takes all that come."""
+    """Messages that may wait to be sent to each peer.
+
+    What comes has no such limit: if a connection ends while libzmq has stopped reading from it, the next
+    heartbeat, ours or the peer's, ends the whole process by a failed assertion (libzmq 4.3.5; issues 3937,
+    4364 and 4767).
+    """
+    max_queued_bytes: int = 256 * 1024 * 1024
+    """Memory for what came and was not taken yet; beyond it the peer that sent most of it is disconnected."""
     handshake: float = 5.0
     """A peer that has not finished its handshake by then is disconnected."""
     heartbeat: float = 1.0
-    """ZeroMQ's own, between the two ends of a connection; 0 for none.
-
-    Heartbeats and a limit to what is received do not go together: if a connection ends while ZeroMQ has
-    stopped reading from it, the next heartbeat, or the next message read, ends the whole process by a failed
-    assertion of libzmq 4.3.5 (its issues 3937, 4364 and 4767).
-    """
+    """ZeroMQ's own, between the two ends of a connection, so that frozen peers are noticed; 0 for none."""
     heartbeat_timeout: float = 3.0
     """A connection that is silent for so long after a heartbeat is ended."""
     heartbeat_ttl: float = 5.0
@@ -89,13 +91,12 @@ def configure(socket: zmq.Socket[bytes], kind: Kind, options: Options, identity:
     socket.set(zmq.RECONNECT_IVL_MAX, _milliseconds(options.reconnect_most))
     socket.set(zmq.LINGER, 0)
     socket.set(zmq.BACKLOG, BACKLOG)
+    socket.set(zmq.RCVHWM, 0)
     if kind == "router":
-        socket.set(zmq.RCVHWM, options.queue)
         socket.set(zmq.ROUTER_MANDATORY, 1)
         socket.set(zmq.ROUTER_HANDOVER, 0)
         _notice_the_dead(socket)
     else:
-        socket.set(zmq.RCVHWM, 0 if options.heartbeat else options.queue)  # whom we dial we trust so far
         socket.set(zmq.IMMEDIATE, int(options.only_connected))
 
 

@@ -16,6 +16,7 @@ from zmq.backend import Socket as Backend
 
 from framehub.errors import ConfigError
 from framehub.runtime.curve import CurveClient, CurveServer
+from framehub.runtime.zmq_connections import Connections
 from framehub.runtime.zmq_edge import Edge
 from framehub.runtime.zmq_inbox import Inbox
 from framehub.runtime.zmq_monitor import LinkEvent, Monitor
@@ -27,6 +28,8 @@ Notice: TypeAlias = Callable[[], None]
 
 TRY_AGAIN_SECONDS: Final = 0.02
 """ZeroMQ does not always say that a queue has room again, so after this long it is tried."""
+SETTLE_SECONDS: Final = 0.25
+"""How long after a connection ended its identity is free, at most, once its last messages were taken."""
 LAST: Final = int(zmq.NOBLOCK)
 MORE: Final = int(zmq.NOBLOCK | zmq.SNDMORE)
 EVENTS: Final = int(zmq.EVENTS)
@@ -119,8 +122,14 @@ class MessageSocket:
         # pyzmq's calls in C, without the layers around them.
         self._send: Callable[..., Any] = Backend.send.__get__(self._socket)
         self._get: Callable[[int], Any] = Backend.get.__get__(self._socket)
-        is_told = any(self._on_link.values())
-        self._monitor = Monitor(self._context, self._socket, self._link) if is_told else None
+        self.connections = Connections(options.handshake) if kind == "router" else None
+        """Those made to this socket, at a router."""
+        self._sweep: asyncio.TimerHandle | None = None
+        self._deaf_until = 0.0
+        """Connections made until then may be ignored for the identity of one that ended."""
+        self._is_paused = False
+        is_told = self.connections is not None or any(self._on_link.values())
+        self._monitor = Monitor(self._context, self._socket, self._link_turn) if is_told else None
         self._edge = Edge(self._socket, self._turn)
 
     @property
@@ -132,10 +141,6 @@ class MessageSocket:
     def refused(self) -> int:
         """Peers that were not let in for their keys."""
         return self._doorkeeper.refused if self._doorkeeper else 0
-
-    def note_finishers(self, finishers: set[int] | None) -> None:
-        """From now on enter there the file descriptor of each connection that a message came from."""
-        self._inbox.finishers = finishers
 
     def bind(self, address: str) -> str:
         """Listen at ``address``; gives the real one, also if port 0 was asked for.
@@ -211,11 +216,15 @@ class MessageSocket:
         return _OK
 
     def pause(self) -> None:
-        """Take no more messages, until ``resume``; when their queue is full, the peers wait."""
+        """Take no more messages, until ``resume``; they wait in ZeroMQ, which takes all that comes."""
+        self._is_paused = True
+        if self.connections is not None:
+            self.connections.is_behind = True
         self._edge.pause()
 
     def resume(self) -> None:
         """Take messages again."""
+        self._is_paused = False
         if not self.is_closed:
             self._edge.resume()
 
@@ -225,8 +234,9 @@ class MessageSocket:
             return
         self.is_closed = True
         self._edge.pause()
-        if self._retry is not None:
-            self._retry.cancel()
+        for timer in (self._retry, self._sweep):
+            if timer is not None:
+                timer.cancel()
         if self._monitor is not None:
             self._monitor.close()
         self._release(round(linger * 1_000))
@@ -240,11 +250,6 @@ class MessageSocket:
             threading.Thread(target=self._context.term, daemon=True).start()
         else:
             self._context.term()
-
-    def _link(self, event: LinkEvent) -> None:
-        notice = self._on_link[event]
-        if notice is not None:
-            notice()
 
     # --- in the event loop ---------------------------------------------------------------------------------
 
@@ -268,6 +273,8 @@ class MessageSocket:
                 self._on_flood(identity)
         if batch:
             self._on_batch(batch)
+        if self.connections is not None:
+            self._note_links(is_empty=is_empty)
         if self.is_closed or (is_empty and not self._has_sent):
             return False
         return not (self._is_empty() and is_empty)
@@ -276,6 +283,55 @@ class MessageSocket:
         """Whether no message is there. Sending may have swallowed the news of one."""
         self._has_sent = False
         return not self._get(EVENTS) & POLLIN
+
+    # --- connections ---------------------------------------------------------------------------------------
+
+    def _link_turn(self) -> bool:
+        """Something happened to a connection. What came of it before is taken first."""
+        if self.connections is None or self._is_paused:
+            self._note_links(is_empty=False)
+        elif not self.is_closed and self._take():
+            self._edge.soon()
+        return self._monitor is not None and self._monitor.has_more
+
+    def _note_links(self, *, is_empty: bool) -> None:
+        """See what happened to connections, and say so: what is alike and in a row, once."""
+        monitor, connections = self._monitor, self.connections
+        if monitor is None or self.is_closed:
+            return
+        notices: list[LinkEvent] = []
+        if monitor.has_more:
+            now = self._loop.time()
+            for event, number in monitor.take():
+                if notices[-1:] != [event]:
+                    notices.append(event)
+                if connections is None:
+                    continue
+                if event is LinkEvent.ACCEPTED:
+                    connections.accepted(number, now)
+                elif event is LinkEvent.DISCONNECTED and connections.ended(number, now):
+                    self._deaf_until = now + SETTLE_SECONDS
+                    if self._sweep is None:
+                        self._sweep = self._loop.call_later(2 * SETTLE_SECONDS, self._look_for_deaf)
+        if connections is not None:
+            connections.took(self._inbox.taken, is_empty=is_empty)
+        for event in notices:
+            notice = self._on_link.get(event)
+            if notice is not None and not self.is_closed:  # by one of those who were told
+                notice()
+
+    def _look_for_deaf(self) -> None:
+        """End connections that may be ignored, once the identities of those that ended are free."""
+        connections = self.connections
+        assert connections is not None
+        now = self._loop.time()
+        self._sweep = None
+        if connections.is_behind:  # an identity is kept until the last message under it was taken
+            self._deaf_until = now + SETTLE_SECONDS
+        settled = now - SETTLE_SECONDS
+        has_more = connections.end_unheard(min(self._deaf_until, settled))
+        if has_more or self._deaf_until > settled:
+            self._sweep = self._loop.call_later(2 * SETTLE_SECONDS, self._look_for_deaf)
 
     # --- when a queue is full ------------------------------------------------------------------------------
 

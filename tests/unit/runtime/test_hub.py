@@ -11,6 +11,7 @@ from framehub.hub.headers import HubFrame
 from framehub.hub.settings import HubSettings
 from framehub.runtime.curve import CurveClient, CurveServer, new_keys
 from framehub.runtime.hub import Hub
+from framehub.runtime.watchdog import CUT_OFF
 
 from .hub_parts import (
     COMMAND,
@@ -294,9 +295,9 @@ async def test_who_sends_a_message_that_never_ends_is_cut_off(monkeypatch: pytes
         ready = b"\x05READY" + b"\x0bSocket-Type" + (6).to_bytes(4, "big") + b"DEALER"
         writer.write(bytes((4, len(ready))) + ready)
         memory += 65 << 20
-        await until(lambda: hub.watchdog.finishers is not None)
+        await until(lambda: hub.watchdog.is_watching)
         writer.write(part * 12_288)
-        while not hub.switch.counts["cut off: messages without an end"]:
+        while not hub.switch.counts[CUT_OFF]:
             memory += 20 << 20
             honest.says(HubFrame(0, COMMAND, HubCommand.PING, b"?"))
             await honest.hears()

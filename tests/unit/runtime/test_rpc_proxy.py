@@ -15,6 +15,7 @@ from framehub.runtime.curve import CurveClient, CurveServer, new_keys, public_of
 from framehub.runtime.rpc_proxy import RpcProxy
 from framehub.runtime.rpc_state import ProxyState
 from framehub.runtime.rpc_tap import RpcTap
+from framehub.runtime.watchdog import CUT_OFF
 from framehub.runtime.zmq_socket import MessageSocket
 from tests.unit.runtime.rpc_parts import FREE, RawPeer, proxy, until
 from tests.unit.runtime.test_rpc_tap import Rows
@@ -251,11 +252,11 @@ async def test_who_sends_a_message_that_never_ends_is_cut_off(monkeypatch: pytes
         ready = b"\x05READY" + b"\x0bSocket-Type" + (6).to_bytes(4, "big") + b"DEALER"
         writer.write(bytes((4, len(ready))) + ready)
         memory += 65 << 20
-        await until(lambda: ours.watchdog.finishers is not None)
+        await until(lambda: ours.watchdog.is_watching)
         writer.write(part * 12_288)
         honest.says(words.FUNCTIONS_QUERY, b"1")
         await honest.hears()
-        while not ours.machine.counts["cut off: messages without an end"]:
+        while not ours.machine.counts[CUT_OFF]:
             memory += 20 << 20
             honest.says(words.FUNCTIONS_QUERY, b"2")
             await honest.hears()

@@ -116,6 +116,7 @@ async def test_a_hub_that_does_not_know_us_gets_a_new_configuration() -> None:
 
 
 async def test_whoever_is_ahead_of_the_hub_waits() -> None:
+    """[HUB-12.7]"""
     settings = ServiceSettings(silence=60.0)
     short = Options(queue=2)
     async with raw_hub(options=short) as hub, linked(hub.address, settings, options=short) as there:

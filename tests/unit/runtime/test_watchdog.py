@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from framehub.runtime import watchdog
-from framehub.runtime.watchdog import ROOM, Watchdog, connections, copy, resident, trim
+from framehub.runtime.watchdog import ROOM, Watchdog, resident, trim
+from framehub.runtime.zmq_connections import Connection, Connections
 from framehub.runtime.zmq_setup import Options
 
 MIB = 1024 * 1024
-OPTIONS = Options(max_message_bytes=4 * MIB)
+OPTIONS = Options(max_message_bytes=4 * MIB, max_queued_bytes=128 * MIB)
 
 
 class Stage:
@@ -27,13 +28,17 @@ class Stage:
         monkeypatch.setattr(watchdog, "trim", self._trim)
         self._server = socket.create_server(("127.0.0.1", 0))
         self._lines: list[Line] = []
-        addresses = (f"tcp://127.0.0.1:{self._server.getsockname()[1]}", "ipc:///tmp/nothing")
-        self.dog = Watchdog(addresses, lambda: self.held, OPTIONS)
+        self.connections = Connections(5.0)
+        self.dog = Watchdog([self.connections, None], lambda: self.held, OPTIONS)
 
     def connected(self) -> "Line":
         here = socket.create_connection(self._server.getsockname())
         self._lines.append(Line(here, self._server.accept()[0]))
+        self.connections.accepted(self._lines[-1].number, 0.0)
         return self._lines[-1]
+
+    def takes(self, *sizes: tuple["Line", int], is_empty: bool = True) -> None:
+        self.connections.took({line.number: size for line, size in sizes}, is_empty=is_empty)
 
     def close(self) -> None:
         self._server.close()
@@ -81,13 +86,13 @@ def test_nobody_is_watched_while_there_is_room(stage: Stage) -> None:
     dog = stage.dog
     stage.memory += ROOM
     dog.look(0.0)
-    assert dog.finishers is None
+    assert not dog.is_watching
     stage.memory += 1
     dog.look(0.1)
-    assert dog.finishers == set()
+    assert dog.is_watching
     stage.memory -= 1
     dog.look(0.2)
-    assert dog.finishers is None
+    assert not dog.is_watching
 
 
 def test_who_sends_small_parts_without_end_is_cut_off(stage: Stage) -> None:
@@ -96,17 +101,16 @@ def test_who_sends_small_parts_without_end_is_cut_off(stage: Stage) -> None:
     evil, busy, idle = [stage.connected() for _ in range(3)]
     stage.memory += ROOM + 1
     dog.look(0.0)
-    assert dog.finishers is not None
     for line in (evil, busy):
         line.sends(2 * MIB)
-    dog.finishers.add(busy.number)
+    stage.takes((busy, 2 * MIB))
     stage.memory += ROOM
     dog.look(10.0)
     assert dog.cut_off == 1
     assert evil.is_cut
     assert not busy.is_cut
     assert not idle.is_cut
-    assert (dog.finishers, stage.trims) == (set(), 1)
+    assert stage.trims == 1
     for now, trims in ((10.05, 1), (10.1, 2), (10.2, 2), (10.3, 3), (11.0, 4), (50.0, 4)):
         dog.look(now)
         for thread in threading.enumerate():
@@ -167,25 +171,59 @@ def test_who_comes_when_the_memory_has_been_given_back_has_no_more_room_than_oth
     assert dog.cut_off == 1
 
 
-def test_a_place_that_is_anothers_by_now_is_left_alone(stage: Stage) -> None:
+def test_of_those_whose_messages_wait_who_sent_most_is_cut_off(stage: Stage) -> None:
+    """What was taken of it does not count, nor does what is kept; whoever sends less stays."""
+    dog = stage.dog
+    much, more, most_taken = [stage.connected() for _ in range(3)]
+    stage.memory += ROOM + 1
+    stage.takes(is_empty=False)
+    dog.look(0.0)
+    dog.look(5.0)
+    much.sends(9 * MIB)
+    more.sends(10 * MIB)
+    most_taken.sends(11 * MIB)
+    stage.memory += 128 * MIB
+    stage.held += MIB
+    stage.takes((most_taken, 10 * MIB), (much, MIB), is_empty=False)
+    dog.look(10.0)
+    assert dog.cut_off == 0, "as much as may wait"
+    stage.memory += MIB + 1
+    dog.look(20.0)
+    stage.memory += 64 * MIB
+    assert (dog.cut_off, more.is_cut, much.is_cut, most_taken.is_cut) == (1, True, False, False)
+    dog.look(30.0)
+    assert dog.cut_off == 1, "the next one has as much time"
+
+
+def test_a_socket_that_is_emptied_now_and_then_is_not_behind(stage: Stage) -> None:
     dog = stage.dog
     line = stage.connected()
-    dog._cut((line.number, ("127.0.0.1", 1)), 1, 0.0)
-    dog._cut((1_000_000, ("127.0.0.1", 1)), 1, 0.0)
-    assert (dog.cut_off, line.is_cut) == (0, False)
+    stage.memory += ROOM + 1
+    stage.takes(is_empty=False)
+    dog.look(0.0)
+    for now in range(10, 100, 10):
+        stage.memory += 64 * MIB
+        stage.held += 64 * MIB
+        line.sends(MIB)
+        stage.takes((line, MIB), is_empty=True)
+        stage.takes((line, 1), is_empty=False)
+        dog.look(now)
+    stage.held = 0
+    stage.takes((line, 1), is_empty=True)
+    dog.look(100)
+    assert dog.cut_off == 0
 
 
-def test_only_sockets_can_be_copied(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("w") as file:
-        assert copy(file.fileno()) is None
-    assert copy(1_000_000) is None
-    left, right = socket.socketpair()
-    with left, right:
-        copied = copy(left.fileno())
-        assert copied is not None
-        with copied:
-            assert copied.fileno() != left.fileno()
-        assert dict(connections(frozenset((0,)))) == {}
+def test_messages_of_a_socket_that_is_not_read_are_not_taken_for_endless_ones(stage: Stage) -> None:
+    dog = stage.dog
+    line = stage.connected()
+    stage.memory += ROOM + 1
+    stage.takes(is_empty=False)
+    dog.look(0.0)
+    line.sends(20 * MIB)
+    stage.memory += 20 * MIB
+    dog.look(10.0)
+    assert dog.cut_off == 0
 
 
 def test_memory_can_be_told_and_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -196,9 +234,8 @@ def test_memory_can_be_told_and_given_back(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_without_descriptors_nobody_is_looked_at_and_all_goes_on_later(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither is the memory taken for nothing, nor does who was not seen for a while count as new."""
     dog = stage.dog
     line = stage.connected()
     line.sends(9 * MIB)
@@ -206,17 +243,10 @@ def test_without_descriptors_nobody_is_looked_at_and_all_goes_on_later(
     dog.look(0.0)
     monkeypatch.setattr(watchdog, "resident", lambda: stage.memory)
     dog.look(1.0)
-    assert dog.finishers is None
+    assert not dog.is_watching
     stage.memory += ROOM + 1
-    with monkeypatch.context() as patch:
-        patch.setattr(watchdog, "_OPEN", tmp_path / "nothing")
-        dog.look(2.0)
-    assert dog.finishers is None
     dog.look(3.0)
-    assert dog.finishers == set()
-    with monkeypatch.context() as patch:
-        patch.setattr(watchdog, "_OPEN", tmp_path / "nothing")
-        dog.look(10.0)
+    assert dog.is_watching
     dog.look(20.0)
     assert dog.cut_off == 0
     line.sends(9 * MIB)
@@ -229,10 +259,11 @@ def test_without_descriptors_nobody_is_looked_at_and_all_goes_on_later(
     assert dog.cut_off == 1
 
 
-def test_a_look_at_connections_leaves_them_open(stage: Stage) -> None:
+def test_a_connection_that_has_ended_is_passed_over(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     line = stage.connected()
-    line.sends(1000)
-    port = line.there.getsockname()[1]
-    for _ in range(2):
-        assert dict(connections(frozenset((port,)))) == {(line.number, line.here.getsockname()): 1000}
-    line.sends(1)
+    monkeypatch.setattr(Connection, "received", lambda _self: None)
+    stage.memory += ROOM + 1
+    stage.dog.look(0.0)
+    line.sends(9 * MIB)
+    stage.dog.look(10.0)
+    assert stage.dog.cut_off == 0

@@ -138,18 +138,21 @@ def test_a_hundred_thousand_parts_are_dropped_in_many_turns() -> None:
     """Others have their turn in between; what was before and after it is whole."""
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     taker, giver = context.socket(zmq.ROUTER), context.socket(zmq.DEALER)
-    taker.bind("inproc://flood")
+    port = taker.bind_to_random_port("tcp://127.0.0.1")
+    taker.set(zmq.RCVTIMEO, 20_000)
     giver.set(zmq.IDENTITY, b"me")
-    giver.connect("inproc://flood")
+    giver.connect(f"tcp://127.0.0.1:{port}")
     giver.send_multipart([b"before"])
     giver.send_multipart([b"x"] * 100_000)
     giver.send_multipart([b"after"])
     options = Options(turn_parts=128)
     inbox = Inbox(taker, options, has_identities=True, has_keys=False)
-    batches, flooders, is_empty = [], [], False
+    batches: list[list[bytes]] = []
+    flooders: list[bytes] = []
     turns = 0
-    while not is_empty:
-        batch, is_empty = inbox.take()
+    while len(batches) < 2:
+        taker.poll(20_000)
+        batch, _ = inbox.take()
         batches += batch
         flooders += inbox.flooders
         turns += 1
@@ -162,22 +165,20 @@ def test_a_hundred_thousand_parts_are_dropped_in_many_turns() -> None:
     context.term()
 
 
-async def test_who_a_message_came_from_is_noted_if_somebody_wants_to_know() -> None:
-    """By the file descriptor of its connection, also if it was too large; one for each connection."""
+async def test_what_was_taken_from_each_connection_is_counted() -> None:
+    """By the file descriptor of its connection, with what goes before each part, also if it was too large."""
     small = Options(max_parts=3)
     with Told("router", options=small) as server, Told("dealer") as one, Told("dealer") as two:
         address = server.socket.bind("tcp://127.0.0.1:0")
-        finishers: set[int] = set()
-        server.socket.note_finishers(finishers)
         for client in (one, two):
             client.socket.connect(address)
         one.socket.send([b"x"])
         two.socket.send([b"x"] * 9)
-        two.socket.send([b"y"])
+        two.socket.send([b"yy"])
         await server.got(2)
-        assert len(finishers) == 2
-        server.socket.note_finishers(None)
-        finishers.clear()
-        one.socket.send([b"x"])
-        await server.got(3)
-        assert finishers == set()
+        assert server.socket.connections is not None
+        found = {connection.number: connection for connection in server.socket.connections}
+        assert len(found) == 2
+        assert all(connection.is_heard for connection in found.values())
+        flooder = sorted(found.values(), key=lambda each: each.taken)[-1]
+        assert 10 < flooder.taken <= 3 * 4 + 6

@@ -5,17 +5,27 @@ import asyncio
 import zmq
 
 from framehub.runtime.zmq_monitor import LinkEvent, Monitor
+from framehub.runtime.zmq_socket import MessageSocket
 
-from .zmq_peers import Told, hang_up, until
+from .zmq_peers import Told, echo, hang_up, until
 
 ANY = "tcp://127.0.0.1:0"
 
 
-async def test_alike_in_a_row_are_told_once() -> None:
+async def test_connections_are_told_with_their_descriptors() -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     server = context.socket(zmq.ROUTER)
     told: list[LinkEvent] = []
-    monitor = Monitor(context, server, told.append)
+    files: list[int] = []
+
+    def turn() -> bool:
+        for event, number in monitor.take():
+            told.append(event)
+            if event in (LinkEvent.ACCEPTED, LinkEvent.DISCONNECTED):
+                files.append(number)
+        return monitor.has_more
+
+    monitor = Monitor(context, server, turn)
     server.bind(ANY)
     address = server.get(zmq.LAST_ENDPOINT)
     assert isinstance(address, bytes)
@@ -28,8 +38,11 @@ async def test_alike_in_a_row_are_told_once() -> None:
     await until(lambda: told)
     for client in clients:
         client.close(0)
-    await until(lambda: told[-1] is LinkEvent.DISCONNECTED)
-    assert len(told) < 10
+    await until(lambda: told.count(LinkEvent.DISCONNECTED) == 5)
+    assert [told.count(event) for event in LinkEvent] == [5, 5, 5, 0]
+    assert len(set(files[:5])) == 5
+    assert sorted(files[:5]) == sorted(files[5:])
+    assert not monitor.has_more
     monitor.close()
     server.close(0)
     context.term()
@@ -45,24 +58,31 @@ async def test_who_speaks_something_else_is_refused() -> None:
         await hang_up(writer)
 
 
+async def test_alike_in_a_row_are_told_once() -> None:
+    with Told("router", echo) as server, Told("dealer") as one, Told("dealer") as two:
+        address = server.socket.bind(ANY)
+        for client in (one, two):
+            client.socket.connect(address)
+            client.socket.send([b"hello"])
+        await until(lambda: one.messages and two.messages)
+        assert server.notices in (["connected"], ["connected"] * 2)
+
+
 async def test_a_socket_may_be_closed_by_who_is_told() -> None:
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    server, client = context.socket(zmq.ROUTER), context.socket(zmq.DEALER)
-    told: list[LinkEvent] = []
+    told: list[str] = []
 
-    def close(event: LinkEvent) -> None:
-        told.append(event)
-        monitor.close()
+    def close() -> None:
+        told.append("disconnected")
+        server.close()
 
-    monitor = Monitor(context, server, close)
-    server.bind(ANY)
-    address = server.get(zmq.LAST_ENDPOINT)
-    assert isinstance(address, bytes)
-    client.connect(address.decode())
-    client.send(b"hello")
-    await asyncio.to_thread(server.recv_multipart)
-    client.close(0)
-    await until(lambda: told)
-    assert len(told) == 1
-    server.close(0)
-    context.term()
+    server = MessageSocket("router", lambda _batch: None, on_disconnect=close)
+    with Told("dealer") as client, Told("dealer") as other:
+        address = server.bind(ANY)
+        client.socket.connect(address)
+        other.socket.connect(address)
+        await until(lambda: client.notices and other.notices)
+        client.socket.close()
+        await until(lambda: told)
+        other.socket.close()
+        await asyncio.sleep(0.1)
+    assert told == ["disconnected"]

@@ -1,11 +1,13 @@
 """A socket that is behind with reading: ``python -m tests.unit.runtime.zmq_behind KIND``.
 
-Its connection ends meanwhile, or has heartbeats to answer. In the end it says that it is alive.
+Its connections end meanwhile, or have heartbeats to answer. In the end it says that it is alive.
 """
 
 import asyncio
+import socket
+import struct
 import sys
-from dataclasses import replace
+from contextlib import suppress
 
 import zmq
 
@@ -17,6 +19,14 @@ MANY = 20_000
 MESSAGE = bytes(2_000)
 BEATS = 3.0
 """Seconds in which several heartbeats are due, and whoever answers none is given up."""
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
+FLOOD = (b"\x00\x05hello" * 3 + b"\x04\x0b\x04PING\0\0abcd") * 2_000
+"""Messages, and heartbeats between them."""
+
+
+def ready(kind: bytes) -> bytes:
+    body = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+    return bytes((4, len(body))) + body
 
 
 def flooding(kind: int) -> zmq.Socket[bytes]:
@@ -26,20 +36,45 @@ def flooding(kind: int) -> zmq.Socket[bytes]:
     return other
 
 
+def flood_and_reset(other: socket.socket, kind: bytes) -> None:
+    """Greet, send without reading, and end it with a reset."""
+    with other, suppress(OSError):
+        other.settimeout(5)
+        other.sendall(GREETING)
+        got = b""
+        while len(got) < 66:
+            got += other.recv(66 - len(got))
+        other.sendall(ready(kind))
+        other.settimeout(0.3)
+        other.sendall(FLOOD)
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 async def router() -> None:
-    """Its peer floods it and resets the connection; it has no heartbeats."""
-    with Told("router", options=replace(BRISK, heartbeat=0)) as told:
-        address = told.socket.bind("tcp://127.0.0.1:0")
+    """Its peers flood it with messages and heartbeats while it takes none, and reset their connections."""
+    with Told("router", options=BRISK) as told:
+        place = told.socket.bind("tcp://127.0.0.1:0").rpartition(":")[2]
         told.socket.pause()
-        other = flooding(zmq.DEALER)
-        other.connect(address)
-        for _ in range(MANY):
-            other.send(MESSAGE)
-        await asyncio.sleep(BEATS)
-        other.close()
+        for _ in range(5):
+            other = await asyncio.to_thread(socket.create_connection, ("127.0.0.1", int(place)))
+            await asyncio.to_thread(flood_and_reset, other, b"DEALER")
         await asyncio.sleep(BEATS)
         told.socket.resume()
-        assert len(await told.got(1_000)) < MANY
+        await told.got(1)
+        await asyncio.sleep(0.5)
+
+
+async def reset() -> None:
+    """The same for a dealer: those it dials do so."""
+    with socket.create_server(("127.0.0.1", 0)) as server, Told("dealer", options=BRISK) as told:
+        told.socket.connect(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        told.socket.pause()
+        for _ in range(5):
+            other, _ = await asyncio.to_thread(server.accept)
+            await asyncio.to_thread(flood_and_reset, other, b"ROUTER")
+        await asyncio.sleep(BEATS)
+        told.socket.resume()
+        await told.got(1)
 
 
 async def dealer() -> None:
@@ -61,5 +96,5 @@ async def dealer() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run({"router": router, "dealer": dealer}[sys.argv[1]]())
+    asyncio.run({"router": router, "reset": reset, "dealer": dealer}[sys.argv[1]]())
     print("alive")
