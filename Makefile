@@ -1,7 +1,7 @@
 # The short verbs; `make` alone lists them. Nothing here needs more than .venv, which `make setup` makes.
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks buffers chaos chaos-hub chaos-journal chaos-remote pipeline-kills cluster client console screenshots docs lock stale clean
+.PHONY: help setup setup-dev check test bench simulate simulate-rpc simulate-hub fuzz fuzz-properties attacks buffers chaos chaos-hub chaos-journal chaos-remote resets pipeline-kills cluster client console screenshots docs lock stale clean
 
 bin := .venv/bin
 typed := src tests benchmarks scripts fuzz examples
@@ -60,6 +60,9 @@ chaos-remote: setup-dev ## a DataFrame calls a function while tasks, an executor
 
 chaos-journal: setup-dev ## kill -9 of a gateway 100 times: what it acknowledged as durable is read back; ARGS="--kills 10"
 	@$(bin)/python -m tests.chaos.journal $(ARGS)
+
+resets: setup-dev ## reset connections to a gateway under full queues, 100,000 times; ARGS="--resets 10000 curve"
+	@$(bin)/python -m tests.chaos.resets $(ARGS)
 
 pipeline-kills: setup-dev ## kill -9 of the pipeline's driver and executors; ARGS="--kills 30 --seed 2"
 	@$(bin)/python -m tests.chaos.pipeline $(ARGS)
