@@ -40,10 +40,20 @@ def endpoint(
     """
     fields = _fields(schema)
     wanted = F.col("kind").isin(*kinds) if kinds is not None else _sent()
-    sent = messages(journal.where(F.col("endpoint") == name)).where(wanted & F.col("readable"))
+    sent = _readable(messages(journal.where(F.col("endpoint") == name)).where(wanted))
     taken = {field.name.casefold() for field, _ in fields}
     about = [F.col(column).alias(f"frame_{column}" if column in taken else column) for column in ABOUT]
     return sent.select(*[value.alias(field.name) for field, value in fields], *about)
+
+
+def _readable(rows: DataFrame) -> DataFrame:
+    """Those whose data could be read.
+
+    A filter alone Spark would take down to the journal's rows, with all that ``readable`` is made of as often
+    as it is named: more code than Java has room for in a method. It takes none past an ``explode``.
+    """
+    marked = rows.withColumn("_readable", F.explode_outer(F.array("readable")))
+    return marked.where(F.col("_readable"))
 
 
 def _sent() -> Column:
