@@ -1,6 +1,7 @@
 """Messages of remote functions as bytes (spec/rpc.md, section 2; spec/journal.md, 3.4 and 3.5)."""
 
 import struct
+import unicodedata
 from typing import Any
 
 from tests.spark.oracle import jsontext
@@ -29,6 +30,8 @@ KINDS = {
     "INCOMPATIBLE_SPECS_FAILURE": ("incompatible", ("name", "coder", "coder"), None, WORKER),
     "HEART_BEAT": ("heart_beat", (), WORKER, WORKER),
 }
+TURNING = frozenset(("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"))
+"""What Unicode calls the characters that set the direction of what follows."""
 PAYLOADS = ("argument", "result", "text", "json", "reason")
 SIDES = {
     (kind, way): side
@@ -111,8 +114,17 @@ def _register(parts: list[bytes]) -> None:
     names = [_text(name, shortest=1) for name in parts[1::3]]
     if len(set(names)) != len(names):
         raise Unlawful("a name stands twice")
+    for name in names:
+        if name in (".", "..") or any(letter in "/\\" or _steers(letter) for letter in name):
+            raise Unlawful("a name that nothing can have")
     for coder in parts[2::3] + parts[3::3]:
         _text(coder)
+
+
+def _steers(letter: str) -> bool:
+    """Whether it controls a terminal, or the direction of what follows."""
+    turns = letter in "\u061c\u200e\u200f" or unicodedata.bidirectional(letter) in TURNING
+    return unicodedata.category(letter) == "Cc" or turns
 
 
 def block(payload: bytes) -> tuple[dict[str, Any], list[int], list[bytes]] | None:
