@@ -1,6 +1,7 @@
 """What the connections of an event loop hold to read into: counted, and made small after large frames."""
 
 import asyncio
+import threading
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
@@ -58,7 +59,7 @@ class ReadBuffers:
             del self._large[one]
         if self._freed > TRIM_BYTES:
             self._freed = 0
-            trim()
+            threading.Thread(target=trim, name="framehub-trim", daemon=True).start()  # it takes a while
         if self._large:
             self._look_later()
 

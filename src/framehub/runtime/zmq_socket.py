@@ -289,6 +289,7 @@ class MessageSocket:
     def _link_turn(self) -> bool:
         """Something happened to a connection. What came of it before is taken first."""
         if self.connections is None or self._is_paused:
+            self._inbox.taken = {}
             self._note_links(is_empty=False)
         elif not self.is_closed and self._take():
             self._edge.soon()
@@ -314,7 +315,7 @@ class MessageSocket:
                     if self._sweep is None:
                         self._sweep = self._loop.call_later(2 * SETTLE_SECONDS, self._look_for_deaf)
         if connections is not None:
-            connections.took(self._inbox.taken, is_empty=is_empty)
+            connections.took(self._inbox.taken, is_empty=is_empty and not self._is_paused)
         for event in notices:
             notice = self._on_link.get(event)
             if notice is not None and not self.is_closed:  # by one of those who were told

@@ -75,6 +75,9 @@ class Keyed:
         other = self._context.socket(zmq.DEALER)
         other.set(zmq.SNDHWM, 0)
         other.set(zmq.HEARTBEAT_IVL, 1)
+        other.set(
+            zmq.HEARTBEAT_TIMEOUT, 60_000
+        )  # or it would end its connections by itself, where it is slow
         other.curve_serverkey, other.curve_secretkey, other.curve_publickey = (
             self._server, self._secret, self._public,
         )  # fmt: skip

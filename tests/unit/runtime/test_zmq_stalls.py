@@ -122,6 +122,8 @@ async def test_a_peer_that_comes_back_before_its_last_messages_were_taken_is_hea
         after = plain(context, address, 1)
         await after.send(b"after")
         await asyncio.sleep(0.5)
+        assert server.socket.connections is not None
+        assert server.socket.connections.is_behind
         server.socket.resume()
         async with asyncio.timeout(30):
             await answered(after, b"after")
