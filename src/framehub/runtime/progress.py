@@ -21,6 +21,7 @@ class Progress:
         self._since: float | None = None
         self._bytes = 0
         self._held = False
+        self._held_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -41,16 +42,18 @@ class Progress:
 
     def hold(self) -> None:
         """We do not read for a while ourselves: no time passes until ``forgive``."""
-        self._held = True
+        if not self._held:
+            self._held, self._held_at = True, self._loop.time()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def forgive(self) -> None:
-        """We did not read for a while ourselves: the time begins anew."""
+        """We did not read for a while ourselves: that time does not count."""
         self._held = False
         if self._since is not None:
-            self._since = self._loop.time()
+            now = self._loop.time()
+            self._since = min(now, self._since + now - self._held_at)
             self._set()
 
     def stop(self) -> None:

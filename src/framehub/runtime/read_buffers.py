@@ -29,16 +29,16 @@ class ReadBuffers:
         self.bytes = 0
         """What all of them have room for."""
         self._large: dict[Shrinks, None] = {}
-        self._freed = 0
+        self._peak = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def changed(self, before: int, now: int) -> None:
         """One has another size."""
         self.bytes += now - before
-        if now < before:
-            self._freed += before - now
-            if self._freed > TRIM_BYTES:
-                self._look_later()
+        if now > before:
+            self._peak = max(self._peak, self.bytes)
+        elif self._peak - self.bytes > TRIM_BYTES:
+            self._look_later()
 
     def look_after(self, large: Shrinks) -> None:
         """Make this one small when it is not used any more."""
@@ -57,8 +57,8 @@ class ReadBuffers:
         self._timer = None
         for one in [one for one in self._large if one.shrink()]:
             del self._large[one]
-        if self._freed > TRIM_BYTES:
-            self._freed = 0
+        if self._peak - self.bytes > TRIM_BYTES:
+            self._peak = self.bytes
             threading.Thread(target=trim, name="framehub-trim", daemon=True).start()  # it takes a while
         if self._large:
             self._look_later()

@@ -91,6 +91,7 @@ class ServiceLink:
         self._unsent: deque[bytes] = deque()
         self._room = Room()
         self._ahead = Ahead()
+        self._ask_at = 0.0
         self._unbroken = 0
         self._timer: asyncio.TimerHandle | None = None
         self._socket: MessageSocket | None = None
@@ -236,7 +237,11 @@ class ServiceLink:
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(TICK, self._tick)
-        self.machine.tick(monotonic())
+        now = monotonic()
+        self.machine.tick(now)
+        if self._ahead.is_full and self.machine.in_force is not None and now >= self._ask_at:
+            self._ask_at = now + 1.0
+            self.machine.ping()  # the PONGs may have been dropped: a hub does so when we do not read
         if self.machine.renew:
             self.machine.renew = False
             log.warning("no word from %s: connecting anew", self.address)

@@ -200,7 +200,7 @@ class Serving:
 
     def _let_go(self) -> None:
         """When nothing runs any more, nor will: the peer knows us, and is not to wait for the collector."""
-        if not self.running and self._peer.closed.done():
+        if not self.running and hasattr(self, "_peer") and self._peer.closed.done():
             del self._peer, self._voice, self._asked
 
     def _count(self, tally: Tally) -> Asked:

@@ -117,7 +117,7 @@ class Watchdog:
             memory = left
             for connection in self._endless(open_, memory - explained):
                 self._cut(connection, open_[connection], now, "no end of the message")
-            if waiting and self._is_too_much(memory):
+            if sum(waiting.values()) * _PER_BYTE > self._most_queued and self._is_too_much(memory):
                 most = max(waiting, key=waiting.__getitem__)
                 self._cut(most, waiting[most], now, "more than we can take")
                 self._behind_since = memory - self._held()

@@ -126,7 +126,7 @@ class WebSocketLink(Behind, WSListener):
             self._pauses -= {why}
             if not self._pauses and self._transport:
                 self._progress.forgive()
-                self._transport.underlying_transport.resume_reading()
+                self._read_on(self._transport)
 
     @property
     def excused(self) -> bool:
@@ -145,7 +145,7 @@ class WebSocketLink(Behind, WSListener):
         transport.send_close(WSCloseCode(code), reason.encode()[:120].decode(errors="ignore").encode())
         # Read on: the peer's own close has to come through.
         self._pauses = frozenset()
-        transport.underlying_transport.resume_reading()
+        self._read_on(transport)
         self._cut_later(transport)
 
     # --- picows ------------------------------------------------------------------------------------
@@ -233,6 +233,13 @@ class WebSocketLink(Behind, WSListener):
         owner, self._owner = self._owner, None  # it knows us: who ends a connection ends all such circles
         if owner:
             owner.link_lost(*(self._closing or _said(transport)))
+
+    def _read_on(self, transport: WSTransport) -> None:
+        carrier = transport.underlying_transport
+        # aiofastnet's TLS would only look at what comes, and not at what it has decrypted already.
+        if (decrypted := getattr(carrier, "_retry_ssl_read", None)) is not None:
+            self._loop.call_soon(decrypted)
+        carrier.resume_reading()
 
     # --- inside ------------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ class Connections:
         """Whether none waited at some time since somebody set this to false."""
         self._open: dict[int, Connection] = {}
         self._ended: set[int] = set()  # descriptors of which messages may still come that were another's
+        self._just_ended: set[int] = set()  # those that ended since messages were taken last
 
     def __iter__(self) -> Iterator[Connection]:
         return iter(list(self._open.values()))
@@ -116,7 +117,7 @@ class Connections:
     def ended(self, number: int, now: float) -> bool:
         """It is gone; whether another one may have been ignored for its identity."""
         connection = self._open.pop(number, None)
-        self._ended.add(number)
+        self._just_ended.add(number)
         if connection is None or connection.is_cut:
             return False
         return connection.is_heard or now - connection.since > self._handshake
@@ -125,13 +126,16 @@ class Connections:
         """So many bytes were taken of each, and perhaps there are no more."""
         for number, size in sizes.items():
             connection = self._open.get(number)
-            if connection is not None and number not in self._ended:
+            if connection is not None and number not in self._ended and number not in self._just_ended:
                 connection.is_heard = True
                 connection.taken += size
         self.is_behind = not is_empty
         if is_empty:
             self.was_empty = True
             self._ended.clear()
+        if self._just_ended:
+            self._ended |= self._just_ended
+            self._just_ended.clear()
 
     def end_unheard(self, before: float) -> bool:
         """End some of those that were accepted by then and never heard; whether more are to be ended."""

@@ -109,7 +109,10 @@ class Inbox:
                 parts_left -= len(parts)
                 bytes_left -= size
                 if counts is None and has_identities:
-                    source = frame.get(SRCFD)
+                    try:
+                        source = frame.get(SRCFD)
+                    except zmq.ZMQError:  # its connection was reset before it was known
+                        source = -1
                     taken[source] = taken.get(source, 0) + size + HEAD_BYTES * len(parts)
                 if more or size > max_bytes:
                     self._is_dropping = more

@@ -76,6 +76,7 @@ class Monitor:
                 self._pair.recv(zmq.NOBLOCK)  # the address
                 if (event := _EVENTS.get(number)) is not None:
                     found.append((event, value))
+            self._edge.soon()
         except zmq.Again:
             pass
         return found

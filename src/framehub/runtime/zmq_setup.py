@@ -42,7 +42,8 @@ class Options:
     4364 and 4767).
     """
     max_queued_bytes: int = 256 * 1024 * 1024
-    """Memory for what came and was not taken yet; beyond it the peer that sent most of it is disconnected."""
+    """Memory for what came and was not taken yet; beyond it the peer that sent most of it is disconnected.
+    What comes over ``ipc://`` is not counted: nobody can say how much that was."""
     handshake: float = 5.0
     """A peer that has not finished its handshake by then is disconnected."""
     heartbeat: float = 1.0

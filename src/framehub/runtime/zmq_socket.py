@@ -30,6 +30,8 @@ TRY_AGAIN_SECONDS: Final = 0.02
 """ZeroMQ does not always say that a queue has room again, so after this long it is tried."""
 SETTLE_SECONDS: Final = 0.25
 """How long after a connection ended its identity is free, at most, once its last messages were taken."""
+HEARD_SECONDS: Final = 2.0
+"""How long a connection has to be heard, from when it is accepted: its peer may be far away, and have keys."""
 LAST: Final = int(zmq.NOBLOCK)
 MORE: Final = int(zmq.NOBLOCK | zmq.SNDMORE)
 EVENTS: Final = int(zmq.EVENTS)
@@ -289,7 +291,6 @@ class MessageSocket:
     def _link_turn(self) -> bool:
         """Something happened to a connection. What came of it before is taken first."""
         if self.connections is None or self._is_paused:
-            self._inbox.taken = {}
             self._note_links(is_empty=False)
         elif not self.is_closed and self._take():
             self._edge.soon()
@@ -316,6 +317,9 @@ class MessageSocket:
                         self._sweep = self._loop.call_later(2 * SETTLE_SECONDS, self._look_for_deaf)
         if connections is not None:
             connections.took(self._inbox.taken, is_empty=is_empty and not self._is_paused)
+            self._inbox.taken = {}
+            if LinkEvent.DISCONNECTED in notices:
+                self._edge.soon()  # their last messages may have come since we looked
         for event in notices:
             notice = self._on_link.get(event)
             if notice is not None and not self.is_closed:  # by one of those who were told
@@ -327,10 +331,12 @@ class MessageSocket:
         assert connections is not None
         now = self._loop.time()
         self._sweep = None
+        settled = now - HEARD_SECONDS
         if connections.is_behind:  # an identity is kept until the last message under it was taken
             self._deaf_until = now + SETTLE_SECONDS
-        settled = now - SETTLE_SECONDS
-        has_more = connections.end_unheard(min(self._deaf_until, settled))
+            has_more = True
+        else:
+            has_more = connections.end_unheard(min(self._deaf_until, settled))
         if has_more or self._deaf_until > settled:
             self._sweep = self._loop.call_later(2 * SETTLE_SECONDS, self._look_for_deaf)
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import struct
+from ssl import SSLContext
 
 FIN = 0x80
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
@@ -29,14 +30,18 @@ class RawClient:
         self.writer = writer
 
     @classmethod
-    async def open(cls, port: int, *, path: str = "/mfp", headers: str = "") -> "RawClient":
-        client, status = await cls.ask(port, path=path, headers=headers)
+    async def open(
+        cls, port: int, *, path: str = "/mfp", headers: str = "", ssl: SSLContext | None = None
+    ) -> "RawClient":
+        client, status = await cls.ask(port, path=path, headers=headers, ssl=ssl)
         assert status.startswith("HTTP/1.1 101"), status
         return client
 
     @classmethod
-    async def ask(cls, port: int, *, path: str = "/mfp", headers: str = "") -> tuple["RawClient", str]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async def ask(
+        cls, port: int, *, path: str = "/mfp", headers: str = "", ssl: SSLContext | None = None
+    ) -> tuple["RawClient", str]:
+        reader, writer = await asyncio.open_connection("localhost" if ssl else "127.0.0.1", port, ssl=ssl)
         writer.write(
             f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"

@@ -13,6 +13,7 @@ from framehub.runtime.listen import listen
 from framehub.runtime.share import FRAMES, LEAST_PIECE, MOST_PIECE, Share
 
 from . import raw
+from .certificates import make_tls
 from .raw import FIN, RawClient
 
 COUNT = 20_000
@@ -58,7 +59,7 @@ def test_a_turn_has_so_many_frames() -> None:
     assert not share.read(10)
 
 
-@pytest.mark.parametrize("scheme", ["ws", "unix"])
+@pytest.mark.parametrize("scheme", ["ws", "wss", "unix"])
 async def test_between_the_frames_of_one_connection_others_have_their_turn(
     scheme: str, tmp_path: Path
 ) -> None:
@@ -71,14 +72,15 @@ async def test_between_the_frames_of_one_connection_others_have_their_turn(
         nonlocal taken
         taken += 1
 
-    url = "ws://127.0.0.1:0/mfp" if scheme == "ws" else f"unix://{tmp_path}/socket"
-    async with listen(url, app) as server:
-        if scheme == "ws":
-            writer = (await RawClient.open(server.port)).writer
-        else:
+    url = f"unix://{tmp_path}/socket" if scheme == "unix" else f"{scheme}://localhost:0/mfp"
+    tls = make_tls("localhost") if scheme == "wss" else None
+    async with listen(url, app, ssl=tls.server if tls else None) as server:
+        if scheme == "unix":
             _, writer = await asyncio.open_unix_connection(tmp_path / "socket")
+        else:
+            writer = (await RawClient.open(server.port, ssl=tls.client if tls else None)).writer
         messages = [codec.encode(MessageFrame(id=id_, payload=PAYLOAD)) for id_ in range(1, COUNT + 1)]
-        if scheme == "ws":
+        if scheme != "unix":
             framed = [raw.frame(FIN | raw.BINARY, message) for message in messages]
         else:
             framed = [len(message).to_bytes(4, "big") + message for message in messages]

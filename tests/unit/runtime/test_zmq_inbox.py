@@ -1,5 +1,9 @@
 """Messages that are too large in any way: thrown away in small steps, and only they are lost."""
 
+import asyncio
+import socket
+import struct
+
 import pytest
 import zmq
 
@@ -182,3 +186,21 @@ async def test_what_was_taken_from_each_connection_is_counted() -> None:
         assert all(connection.is_heard for connection in found.values())
         flooder = sorted(found.values(), key=lambda each: each.taken)[-1]
         assert 10 < flooder.taken <= 3 * 4 + 6
+
+
+async def test_a_message_of_a_connection_that_was_reset_unseen_takes_no_others_with_it() -> None:
+    """Who speaks ZMTP 1.0 has no handshake: its message may be there when nothing is known of it any more."""
+    with Told("router") as server, Told("dealer", identity=b"me") as honest:
+        address = server.socket.bind("tcp://127.0.0.1:0")
+        honest.socket.connect(address)
+        port = int(address.rpartition(":")[2])
+        for number in range(200):
+            with socket.create_connection(("127.0.0.1", port)) as other:
+                other.sendall(b"\x01\x00" + b"\x02\x00x" * 3)
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            honest.socket.send([b"%d" % number])
+            if not number % 20:
+                await asyncio.sleep(0.01)
+        await until(lambda: server.messages and server.messages[-1][1] == b"199")
+        heard = [int(message[1]) for message in server.messages if message[0] == b"me"]
+        assert heard == list(range(200))

@@ -1,9 +1,12 @@
 """What is told of connections."""
 
 import asyncio
+from contextlib import ExitStack
 
+import pytest
 import zmq
 
+from framehub.runtime import zmq_monitor
 from framehub.runtime.zmq_monitor import LinkEvent, Monitor
 from framehub.runtime.zmq_socket import MessageSocket
 
@@ -86,3 +89,15 @@ async def test_a_socket_may_be_closed_by_who_is_told() -> None:
         other.socket.close()
         await asyncio.sleep(0.1)
     assert told == ["disconnected"]
+
+
+async def test_more_events_than_one_turn_takes_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zmq_monitor, "MOST", 2)
+    with Told("router", echo) as server, ExitStack() as stack:
+        clients = [stack.enter_context(Told("dealer")) for _ in range(20)]
+        address = server.socket.bind(ANY)
+        for client in clients:
+            client.socket.connect(address)
+        connections = server.socket.connections
+        assert connections is not None
+        await until(lambda: len(connections) == 20)

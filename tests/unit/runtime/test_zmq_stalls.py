@@ -129,3 +129,39 @@ async def test_a_peer_that_comes_back_before_its_last_messages_were_taken_is_hea
             await answered(after, b"after")
         after.close()
     context.term()
+
+
+async def test_nobody_is_ended_while_messages_wait() -> None:
+    """Who has not been heard then may be waiting to be taken; to end its connection would make it deaf."""
+    with Told("router", echo, options=BRISK) as server, Told("dealer", options=BRISK) as waits:
+        address = server.socket.bind("tcp://127.0.0.1:0")
+        with Told("dealer", options=BRISK) as goes:
+            goes.socket.connect(address)
+            goes.socket.send([b"hello"])
+            await goes.got(1)
+            server.socket.pause()
+            waits.socket.connect(address)
+            waits.socket.send([b"hello"])
+        await until(lambda: "disconnected" in server.notices)
+        await asyncio.sleep(3.5)
+        assert "disconnected" not in waits.notices
+        server.socket.resume()
+        await waits.got(1)
+        assert "disconnected" not in waits.notices
+
+
+async def test_who_is_slow_to_speak_has_two_seconds() -> None:
+    """Its handshake may take some, and others come and go meanwhile."""
+    with Told("router", echo) as server, Told("dealer") as slow:
+        address = server.socket.bind("tcp://127.0.0.1:0")
+        slow.socket.connect(address)
+        await until(lambda: slow.notices)
+        for _ in range(10):
+            with Told("dealer") as other:
+                other.socket.connect(address)
+                other.socket.send([b"hello"])
+                await other.got(1)
+            await asyncio.sleep(0.1)
+        slow.socket.send([b"hello"])
+        await slow.got(1)
+        assert "disconnected" not in slow.notices

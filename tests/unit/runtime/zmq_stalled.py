@@ -10,7 +10,7 @@ from framehub.runtime.zmq_setup import Options
 from framehub.runtime.zmq_socket import MessageSocket
 from tests.unit.runtime.zmq_peers import Told
 
-BRISK = Options(heartbeat=0.2, heartbeat_timeout=0.6, heartbeat_ttl=0.6, handshake=1.0)
+BRISK = Options(heartbeat=0.2, heartbeat_timeout=3.0, heartbeat_ttl=3.0, handshake=1.0)
 SLOW = Options(heartbeat=0.3, heartbeat_timeout=3.0, heartbeat_ttl=0.6)
 """Peers find it out sooner than it finds them out."""
 
