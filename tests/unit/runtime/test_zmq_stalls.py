@@ -11,7 +11,7 @@ import pytest
 import zmq
 import zmq.asyncio
 
-from .zmq_peers import Told, echo, until
+from .zmq_peers import Told, until
 from .zmq_stalled import BRISK
 
 COUNT = 20
@@ -28,6 +28,11 @@ async def process(*words: str) -> AsyncIterator[tuple[Process, str]]:
     finally:
         started.kill()
         await started.wait()
+
+
+def answer(told: Told, message: list[bytes]) -> None:
+    """Send it back, if whoever sent it is still there."""
+    told.socket.send(message)
 
 
 def plain(context: zmq.asyncio.Context, address: str, number: int) -> zmq.asyncio.Socket:
@@ -75,7 +80,7 @@ async def test_plain_clients_are_heard_after_the_router_was_frozen(spoke: bool) 
 async def test_the_identity_of_a_frozen_peer_is_free_soon() -> None:
     """[RPC-10.6] Nobody takes it from a living one; who came early has it once the frozen one was noticed."""
     context = zmq.asyncio.Context()
-    with Told("router", echo, options=BRISK) as server:
+    with Told("router", answer, options=BRISK) as server:
         address = server.socket.bind("tcp://127.0.0.1:0")
         async with process("dealer", address, "client1") as (frozen, said):
             assert said == "hello"
@@ -92,7 +97,7 @@ async def test_the_identity_of_a_frozen_peer_is_free_soon() -> None:
 
 
 async def test_those_that_were_heard_stay_when_others_end() -> None:
-    with Told("router", echo, options=BRISK) as server, Told("dealer", options=BRISK) as stays:
+    with Told("router", answer, options=BRISK) as server, Told("dealer", options=BRISK) as stays:
         address = server.socket.bind("tcp://127.0.0.1:0")
         stays.socket.connect(address)
         stays.socket.send([b"hello"])
@@ -110,7 +115,7 @@ async def test_those_that_were_heard_stay_when_others_end() -> None:
 async def test_a_peer_that_comes_back_before_its_last_messages_were_taken_is_heard() -> None:
     """[RPC-10.7] What happens to peers of a router that was frozen, without the chance in it."""
     context = zmq.asyncio.Context()
-    with Told("router", echo) as server:
+    with Told("router", answer) as server:
         address = server.socket.bind("tcp://127.0.0.1:0")
         before = plain(context, address, 1)
         await answered(before, b"before")
@@ -133,7 +138,7 @@ async def test_a_peer_that_comes_back_before_its_last_messages_were_taken_is_hea
 
 async def test_nobody_is_ended_while_messages_wait() -> None:
     """Who has not been heard then may be waiting to be taken; to end its connection would make it deaf."""
-    with Told("router", echo, options=BRISK) as server, Told("dealer", options=BRISK) as waits:
+    with Told("router", answer, options=BRISK) as server, Told("dealer", options=BRISK) as waits:
         address = server.socket.bind("tcp://127.0.0.1:0")
         with Told("dealer", options=BRISK) as goes:
             goes.socket.connect(address)
@@ -152,7 +157,7 @@ async def test_nobody_is_ended_while_messages_wait() -> None:
 
 async def test_who_is_slow_to_speak_has_two_seconds() -> None:
     """Its handshake may take some, and others come and go meanwhile."""
-    with Told("router", echo) as server, Told("dealer") as slow:
+    with Told("router", answer) as server, Told("dealer") as slow:
         address = server.socket.bind("tcp://127.0.0.1:0")
         slow.socket.connect(address)
         await until(lambda: slow.notices)
