@@ -1,6 +1,7 @@
 """Is a journal whole? Every block and every sealed row is read (spec/journal.md, section 5)."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from framehub.journal.ledger import Gap, Ledger, read_ledger
 from framehub.journal.parts import Part
 from framehub.journal.scan import Block, Damage, scan_segment
 from framehub.journal.seal import file_sum
-from framehub.journal.segments import Node, Segment, nodes, segments
+from framehub.journal.segments import Node, Segment, nodes, parquet_path, segments
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,14 +104,12 @@ def _check_node(node: Node) -> NodeReport:
         following = every[number + 1].first_seq if number + 1 < len(every) else None
         report.segments += 1
         try:
-            report.bytes += segment.path.stat().st_size
             if segment.kind == "parquet":
                 _check_parquet(node, segment, report, following, ledger)
             else:
                 _check_blocks(node, segment, report, following, ledger)
-        except FileNotFoundError:  # sealed while we look
-            sealed = segment._replace(path=segment.path.with_suffix(".parquet"), kind="parquet")
-            _check_parquet(node, sealed, report, following, read_ledger(node.directory))
+        except FileNotFoundError:
+            _check_moved(node, segment, report, following)
     _name_gone(node, report, ledger, {segment.first_seq for segment in every})
     return report
 
@@ -119,7 +118,8 @@ def _name_gone(node: Node, report: NodeReport, ledger: Ledger, there: set[int]) 
     """Say which segments are gone: of gaps that were found, and before and after all that is there."""
     gone = ledger.gone(there)
     if gone:  # or old ones were removed meanwhile
-        gone = read_ledger(node.directory).gone(there)
+        removed = read_ledger(node.directory).removed
+        gone = [first for first in gone if first not in removed]
     before, after = report.first_seq, report.last_seq
     for number, gap in enumerate(report.gaps):
         of_gap = [first for first in gone if gap.after_seq < first < gap.before_seq]
@@ -148,9 +148,31 @@ def _saw(report: NodeReport, first: int, last: int) -> None:
     report.last_seq = last if report.last_seq is None else max(report.last_seq, last)
 
 
+def _check_moved(node: Node, segment: Segment, report: NodeReport, following: int | None) -> None:
+    """Look at a segment that was sealed, or removed because it is old, after it was listed."""
+    ledger, first = read_ledger(node.directory), segment.first_seq
+    sealed = Segment(parquet_path(node.directory, first), first, "parquet")
+    try:
+        _check_parquet(node, sealed, report, following, ledger)
+    except FileNotFoundError:
+        if first not in read_ledger(node.directory).removed:
+            reason = "somebody removed it just now"
+            report.damages.append(_sealed_damage(sealed, 0, first - 1, following, reason))
+            return
+        report.segments -= 1
+        if report.last_seq is not None and following is not None:
+            report.last_seq = following - 1  # its rows are not missing
+
+
 def _check_blocks(
     node: Node, segment: Segment, report: NodeReport, following: int | None, ledger: Ledger
 ) -> None:
+    """Look at blocks.
+
+    Raises:
+        FileNotFoundError: they are not there; nothing is reported then.
+    """
+    size = segment.path.stat().st_size
     for found in scan_segment(segment.path, salt=node.salt):
         if isinstance(found, Block):
             if report.last_seq is not None and found.header.first_seq <= report.last_seq:
@@ -165,6 +187,7 @@ def _check_blocks(
             report.torn.append(found)
         else:
             report.damages.append(found.followed(following))
+    report.bytes += size
 
 
 def _had_rows(torn: Damage, segment: Segment, ledger: Ledger) -> bool:
@@ -197,7 +220,12 @@ def _unreadable(segment: Segment, found: Block, reason: str) -> Damage:
 def _check_parquet(
     node: Node, segment: Segment, report: NodeReport, next_seq: int | None, ledger: Ledger
 ) -> None:
-    report.sealed += 1
+    """Look at a sealed segment.
+
+    Raises:
+        FileNotFoundError: it is not there; nothing is reported then.
+    """
+    size = segment.path.stat().st_size
     seq = segment.first_seq
     before = len(report.damages)
     try:
@@ -209,16 +237,21 @@ def _check_parquet(
                     _check_group(node, source, group, seq)
                     _saw(report, seq, following - 1)
                 except (OSError, ValueError, pa.ArrowException) as exc:
-                    report.damages.append(_sealed_damage(segment, seq - 1, following, str(exc)))
+                    report.damages.append(_sealed_damage(segment, size, seq - 1, following, str(exc)))
                 seq = following
             if not rows:
-                report.damages.append(_sealed_damage(segment, seq - 1, next_seq, "no rows"))
+                report.damages.append(_sealed_damage(segment, size, seq - 1, next_seq, "no rows"))
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowException) as exc:
-        report.damages.append(_sealed_damage(segment, seq - 1, next_seq, str(exc)))
+        report.damages.append(_sealed_damage(segment, size, seq - 1, next_seq, str(exc)))
+    report.sealed += 1
+    report.bytes += size
     told = ledger.sums.get(segment.path.name)
-    if len(report.damages) == before and told is not None and told != file_sum(segment.path):
-        reason = "every row can be read, but the file is not as it was sealed"
-        report.damages.append(_sealed_damage(segment, seq - 1, seq, reason))
+    with suppress(FileNotFoundError):  # removed, after every row of it was read
+        if len(report.damages) == before and told is not None and told != file_sum(segment.path):
+            reason = "every row can be read, but the file is not as it was sealed"
+            report.damages.append(_sealed_damage(segment, size, seq - 1, seq, reason))
 
 
 def _check_group(node: Node, source: Any, group: int, seq: int) -> None:
@@ -231,11 +264,13 @@ def _check_group(node: Node, source: Any, group: int, seq: int) -> None:
         seq += batch.num_rows
 
 
-def _sealed_damage(segment: Segment, after_seq: int, before_seq: int | None, reason: str) -> Damage:
+def _sealed_damage(
+    segment: Segment, size: int, after_seq: int, before_seq: int | None, reason: str
+) -> Damage:
     return Damage(
         segment=segment.path.name,
         offset=0,
-        bytes=segment.path.stat().st_size,
+        bytes=size,
         after_seq=after_seq,
         before_seq=before_seq,
         reason=reason,
