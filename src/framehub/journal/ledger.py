@@ -21,6 +21,8 @@ FULL_ROWS: Final = 1 << 21
 MOST_ROWS: Final = 1 << 22
 """so that none has more than these."""
 _OPENED, _REMOVED = "opened", "removed"
+_CUT: Final = b" cut here\n"
+"""Ends a line that was cut short: with it, it is like none of those that say something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ def read_ledger(directory: Path) -> Ledger:
     """
     found = Ledger({}, {}, frozenset())
     removed = set()
-    for line in _text(directory).splitlines():
+    for line in _text(directory).split("\n")[:-1]:  # what is after the last newline was cut short
         words = line.split(" ")
         name = words[1] if len(words) == 2 else words[2] if len(words) in (3, 4) else ""
         if (first := first_seq_of(name)) is None:
@@ -100,8 +102,9 @@ def read_ledger(directory: Path) -> Ledger:
             found.ends.setdefault(first, None)
         elif len(words) > 2:
             found.sums[name] = f"{words[0]} {words[1]}"
-            if len(words) == 4 and words[3].isascii() and words[3].isdecimal():
-                found.ends[first] = int(words[3])
+            last = words[3] if len(words) == 4 else ""
+            if len(last) <= 20 and last.isascii() and last.isdecimal() and int(last) >= first:
+                found.ends[first] = int(last)
     return found._replace(removed=frozenset(removed))
 
 
@@ -135,7 +138,7 @@ def _note(directory: Path, line: str) -> None:
     try:
         size = os.fstat(fd).st_size
         is_cut = size and os.pread(fd, 1, size - 1) != b"\n"  # the line before was cut short
-        data = (b"\n" if is_cut else b"") + f"{line}\n".encode()
+        data = (_CUT if is_cut else b"") + f"{line}\n".encode()
         if os.write(fd, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(fd)

@@ -186,6 +186,39 @@ def test_a_line_that_was_cut_short_spoils_no_other(tmp_path: Path) -> None:
     assert found == ({}, {1: None, 7: None}, frozenset({1}))
 
 
+@pytest.mark.parametrize("how", ["crash", "more"])
+def test_a_sealed_line_cut_anywhere_gives_no_number_twice(
+    tmp_path: Path, row: Callable[..., Row], how: str
+) -> None:
+    """It was cut as the newest segment was sealed; then that is taken away."""
+    with JournalWriter(tmp_path / "j", node="n1", settings=KEPT) as writer:
+        for number in range(123):
+            writer.append(row(number))
+    (name,) = [segment.path.name for segment in segments(tmp_path / "j")]
+    opened, sealed = (tmp_path / "j" / "sums").read_bytes().splitlines(keepends=True)
+    assert sealed.endswith(f"{name} 123\n".encode())
+    (tmp_path / "j" / name).unlink()
+    for length in range(len(sealed) + 1):
+        place = tmp_path / str(length)
+        shutil.copytree(tmp_path / "j", place)
+        (place / "sums").write_bytes(opened + sealed[:length])
+        is_whole = length == len(sealed)
+        if how == "more":  # as whoever writes does next
+            note_removed(place / PARQUET.format(999))
+        found = read_ledger(place)
+        assert found.ends == {1: 123 if is_whole else None}
+        assert list(found.sums) == [name] * is_whole
+        assert found.removed == ({999} if how == "more" else set())
+        assert next_number(place, row) == (124 if is_whole else 1 + MOST_ROWS)
+
+
+def test_an_end_before_the_beginning_is_none(tmp_path: Path) -> None:
+    name = PARQUET.format(50)
+    for last in (49, 1, "9" * 5000):
+        (tmp_path / "sums").write_text(f"opened {name}\n0badc0de 12 {name} {last}\n")
+        assert read_ledger(tmp_path) == ({name: "0badc0de 12"}, {50: None}, frozenset())
+
+
 def test_lines_that_say_nothing_are_passed_over_and_those_without_an_end_are_known(tmp_path: Path) -> None:
     name = PARQUET.format(5)
     lines = [
