@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from framehub.errors import JournalError
 from framehub.journal.ledger import Gap, Ledger, read_ledger
 from framehub.journal.parts import Part
-from framehub.journal.scan import Block, Damage, scan_segment
+from framehub.journal.scan import Block, Damage, scan_listed
 from framehub.journal.seal import file_sum
 from framehub.journal.segments import Node, Segment, nodes, parquet_path, segments
 
@@ -173,7 +173,8 @@ def _check_blocks(
         FileNotFoundError: they are not there; nothing is reported then.
     """
     size = segment.path.stat().st_size
-    for found in scan_segment(segment.path, salt=node.salt):
+    had_rows = segment.first_seq in ledger.ends
+    for found in scan_listed(segment, salt=node.salt, following=following, had_rows=had_rows):
         if isinstance(found, Block):
             if report.last_seq is not None and found.header.first_seq <= report.last_seq:
                 report.damages.append(_repeated(segment, found, report.last_seq))
@@ -183,16 +184,9 @@ def _check_blocks(
                 report.damages.append(_unreadable(segment, found, str(exc)))
                 continue
             _saw(report, found.header.first_seq, found.header.last_seq)
-        elif found.torn and following is None and not _had_rows(found, segment, ledger):
-            report.torn.append(found)
         else:
-            report.damages.append(found.followed(following))
+            (report.torn if found.torn else report.damages).append(found)
     report.bytes += size
-
-
-def _had_rows(torn: Damage, segment: Segment, ledger: Ledger) -> bool:
-    """Whether there is no row before a torn tail, though there was one."""
-    return segment.first_seq in ledger.ends and (torn.after_seq or 0) < segment.first_seq
 
 
 def _repeated(segment: Segment, found: Block, last: int) -> Damage:

@@ -1,8 +1,9 @@
 """What a writer does with what the last one left (spec/journal.md, section 4).
 
 Only the lock's holder may call this. The longest sound run of blocks is kept; a torn tail is cut off and set
-aside as ``.torn``; damage inside a segment, or at the end of one that others follow, is reported and left
-alone. The next row's number follows the highest one found, or that a segment that is gone can have had.
+aside as ``.torn``; damage inside a segment, or at the end of one that others follow or that has lost its
+first row, is reported and left alone. The next row's number follows the highest one found, or that a segment
+that is gone can have had.
 """
 
 import os
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 
 from framehub.errors import JournalError
 from framehub.journal.ledger import Gap, read_ledger
-from framehub.journal.scan import Block, Damage, scan_segment
+from framehub.journal.scan import Block, Damage, scan_listed
 from framehub.journal.segments import Node, Segment, segments, sync_directory
 from framehub.private import new_file, open_file
 
@@ -50,6 +51,7 @@ def recover(node: Node) -> Recovery:
     last_seq, last_at = _last_sealed(sealed[-1]) if sealed else (0, None)
     done = {segment.first_seq for segment in sealed}
     rows = set(done)  # segments that have some
+    there = set(done)  # and those that stay, rows or not
     cut: list[Damage] = []
     damages: list[Damage] = []
     unsealed: list[Path] = []
@@ -60,7 +62,8 @@ def recover(node: Node) -> Recovery:
             segment.path.unlink(missing_ok=True)
             continue
         following = every[number + 1].first_seq if number + 1 < len(every) else None
-        inside, torn, last, at = _examine(segment, node, following)
+        had_rows = segment.first_seq in ledger.ends
+        inside, torn, last, at = _examine(segment, node, following, had_rows=had_rows)
         last_seq = max(last_seq, last)
         last_at = at or last_at
         damages += inside
@@ -69,11 +72,11 @@ def recover(node: Node) -> Recovery:
             cut.append(torn)
         if last >= segment.first_seq:
             rows.add(segment.first_seq)
-        if inside:
-            continue
-        if last < segment.first_seq:
+        if not inside and last < segment.first_seq:
             segment.path.unlink()  # not one row was ever written to it
-        else:
+            continue
+        there.add(segment.first_seq)
+        if not inside:
             unsealed.append(segment.path)
     sync_directory(node.directory)
     missing = None
@@ -81,7 +84,7 @@ def recover(node: Node) -> Recovery:
     if newest in rows:
         last_seq = max(last_seq, ledger.ends[newest] or 0)
     elif newest > max(rows, default=0):
-        if gone := [first for first in ledger.gone(rows) if first > last_seq]:
+        if gone := [first for first in ledger.gone(there) if first > last_seq]:
             missing = ledger.gap(node.name, gone, last_seq, None)
         last_seq = max(last_seq, ledger.highest(newest))
     return Recovery(
@@ -95,20 +98,20 @@ def recover(node: Node) -> Recovery:
 
 
 def _examine(
-    segment: Segment, node: Node, following: int | None
+    segment: Segment, node: Node, following: int | None, *, had_rows: bool
 ) -> tuple[list[Damage], Damage | None, int, tuple[int, int] | None]:
     inside: list[Damage] = []
     torn: Damage | None = None
     last = 0
     block: Block | None = None
-    for found in scan_segment(segment.path, salt=node.salt):
+    for found in scan_listed(segment, salt=node.salt, following=following, had_rows=had_rows):
         if isinstance(found, Block):
             last = max(last, found.header.last_seq)
             block = found if found.header.rows else block
-        elif found.torn and following is None:
+        elif found.torn:
             torn = found
         else:
-            inside.append(found := found.followed(following))
+            inside.append(found)
             last = max(last, (found.before_seq or 1) - 1)  # numbers of lost rows are not given again
     return inside, torn, last, _times(block.rows()) if block else None
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from framehub.errors import JournalError
 from framehub.journal import block
 from framehub.journal.block import HEADER_BYTES, Header, Opening
-from framehub.journal.segments import load_node
+from framehub.journal.segments import Segment, load_node
 from framehub.private import open_file
 
 _STEP: Final = 1 << 20
@@ -57,12 +57,6 @@ class Damage:
         if count > 1:
             return f"rows {after + 1} to {before - 1} are lost"
         return f"row {after + 1} is lost" if count == 1 else "no row is lost"
-
-    def followed(self, following: int | None) -> "Damage":
-        """The same where a segment follows that begins with this row: nothing of it is a torn tail then."""
-        if not self.torn or following is None:
-            return self
-        return replace(self, torn=False, before_seq=following)
 
 
 class Block(NamedTuple):
@@ -240,6 +234,32 @@ def scan_segment(
     """
     with SegmentFile(file, salt=salt, end=end) as segment:
         yield from _blocks(segment, start, start_seq)
+
+
+def scan_listed(
+    segment: Segment, *, salt: int, following: int | None, had_rows: bool
+) -> Iterator[Block | Damage]:
+    """As ``scan_segment``, of a segment of which more is known than what is in it.
+
+    Where another one follows, which begins with row ``following``, or where it ``had_rows`` that were durable
+    and none can be read, nothing of it is a torn tail.
+    """
+    lacks_rows = had_rows
+    for found in scan_segment(segment.path, salt=salt):
+        if isinstance(found, Damage) and found.torn and (lacks_rows or following is not None):
+            yield replace(found, torn=False, before_seq=following)
+        else:
+            yield found
+        lacks_rows = False
+    if lacks_rows:
+        yield Damage(
+            segment=segment.path.name,
+            offset=segment.path.stat().st_size,
+            bytes=0,
+            after_seq=segment.first_seq - 1,
+            before_seq=following,
+            reason="it had rows, and there are none",
+        )
 
 
 def _blocks(segment: SegmentFile, start: int = 0, start_seq: int | None = None) -> Iterator[Block | Damage]:

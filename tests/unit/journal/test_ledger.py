@@ -15,6 +15,7 @@ from framehub.journal import writer as writing
 from framehub.journal.ledger import FULL_ROWS, MOST_ROWS, Gap, note_opened, note_removed, read_ledger
 from framehub.journal.record import Row
 from framehub.journal.retention import remove_old
+from framehub.journal.scan import Block, scan_segment
 from framehub.journal.segments import segments
 from framehub.journal.writer import JournalWriter, WriterSettings
 
@@ -135,17 +136,47 @@ def test_a_flipped_byte_in_a_sealed_one_is_told_with_file_and_rows(
     assert next_number(tmp_path, row) == 17
 
 
+@pytest.mark.parametrize("size", [10, "opening", "opening and a bit", 0])
 def test_a_first_block_that_is_spoilt_is_damage_for_its_row_was_durable(
-    tmp_path: Path, row: Callable[..., Row]
+    tmp_path: Path, row: Callable[..., Row], size: int | str
 ) -> None:
     journal(tmp_path, row)
     file = tmp_path / BLOCKS.format(13)
-    os.truncate(file, 10)
+    opening = next(found for found in scan_segment(file) if isinstance(found, Block)).offset
+    os.truncate(file, size if isinstance(size, int) else opening + 20 * (size != "opening"))
+    left = file.read_bytes()
     code, told = checked(tmp_path)
-    assert (code, file.name in told) == (1, True)
-    assert next_number(tmp_path, row) == 13 + MOST_ROWS
-    code, told = checked(tmp_path)
-    assert (code, file.name in told) == (1, True)
+    assert (code, file.name in told, "gone" in told) == (1, True, False), told
+    for number in range(2):
+        writer = JournalWriter(tmp_path, settings=KEPT)
+        found = writer.recovery
+        assert (found.missing, found.cut, [damage.segment for damage in found.damages]) == (
+            None,
+            (),
+            [file.name],
+        )
+        assert not found.damages[0].torn
+        assert found.next_seq == 13 + MOST_ROWS + number
+        if number == 0:
+            writer.close()  # without a row: the next one finds the same
+            writer = JournalWriter(tmp_path, settings=KEPT)
+        assert writer.append(row(0)) == 13 + MOST_ROWS + number
+        writer.close()
+        assert (file.read_bytes(), list(tmp_path.glob("*.torn"))) == (left, [])
+        code, told = checked(tmp_path)
+        assert (code, file.name in told, "gone" in told) == (1, True, False), told
+
+
+def test_what_is_gone_and_what_is_spoilt_are_told_apart(tmp_path: Path, row: Callable[..., Row]) -> None:
+    journal(tmp_path, row)
+    (tmp_path / PARQUET.format(9)).unlink()
+    os.truncate(tmp_path / BLOCKS.format(13), 10)
+    with JournalWriter(tmp_path, settings=KEPT) as writer:
+        assert writer.recovery.missing == Gap(
+            node="n1", after_seq=8, before_seq=13, files=(PARQUET.format(9),)
+        )
+        assert [damage.segment for damage in writer.recovery.damages] == [BLOCKS.format(13)]
+        assert writer.append(row(0)) == 13 + MOST_ROWS
 
 
 def test_a_segment_that_never_had_a_row_is_not_missed(tmp_path: Path, row: Callable[..., Row]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from framehub.journal import block
 from framehub.journal.columns import to_batch
 from framehub.journal.record import Row
-from framehub.journal.scan import Block, Damage, SegmentFile, extent, scan_segment
-from framehub.journal.segments import Node
+from framehub.journal.scan import Block, Damage, SegmentFile, extent, scan_listed, scan_segment
+from framehub.journal.segments import Node, Segment
 
 SALT = 0x5EED5A17
 
@@ -204,9 +204,38 @@ def test_which_rows_are_lost_is_said(after: int | None, before: int | None, lost
     assert str(damage) == f"s: torn tail at byte 1, 2 bytes: r ({lost})"
 
 
-def test_a_tail_that_a_segment_follows_is_not_torn() -> None:
-    torn = Damage(segment="s", offset=1, bytes=2, after_seq=3, before_seq=None, reason="r", torn=True)
-    assert torn.followed(None) is torn
-    damage = torn.followed(7)
-    assert (damage.torn, damage.lost, damage.reason) == (False, "rows 4 to 6 are lost", "r")
-    assert damage.followed(9) is damage
+@pytest.mark.parametrize("had_rows", [False, True])
+@pytest.mark.parametrize(
+    ("kept", "following", "torn", "lost"),
+    [
+        (0.9, None, True, "nothing after row 9 can be read"),
+        (0.9, 13, False, "rows 10 to 12 are lost"),
+        (0.01, 13, False, "rows 1 to 12 are lost"),
+        (0.01, None, None, "nothing after row 0 can be read"),
+    ],
+)
+def test_a_tail_is_torn_where_nothing_follows_and_something_is_left(
+    node: Node,
+    segment: Callable[..., Path],
+    kept: float,
+    following: int | None,
+    torn: bool | None,
+    lost: str,
+    had_rows: bool,
+) -> None:
+    path = segment(node.directory)
+    os.truncate(path, int(path.stat().st_size * kept))
+    listed = Segment(path, 1, "blocks")
+    (found,) = damages(scan_listed(listed, salt=SALT, following=following, had_rows=had_rows))
+    assert (found.torn, found.lost) == (not had_rows if torn is None else torn, lost)
+
+
+def test_a_segment_without_a_row_is_damage_if_it_had_some(node: Node, segment: Callable[..., Path]) -> None:
+    listed = Segment(segment(node.directory, first_seq=5, blocks=0), 5, "blocks")
+    assert list(scan_listed(listed, salt=SALT, following=9, had_rows=False)) == []
+    (found,) = damages(scan_listed(listed, salt=SALT, following=9, had_rows=True))
+    assert (found.lost, found.offset, found.torn) == (
+        "rows 5 to 8 are lost",
+        listed.path.stat().st_size,
+        False,
+    )
