@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from framehub.errors import ConfigError
 from framehub.gateway.settings import GatewaySettings
+from framehub.private import shared
 from framehub.runtime import tokens
 from framehub.runtime.curve import read_public, read_secret
 from framehub.runtime.folder import Folder
@@ -14,6 +15,8 @@ from framehub.runtime.folder import Folder
 def _journal(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise ConfigError("it is no directory")
+    if directory.exists() and (why := shared(directory)) is not None:
+        raise ConfigError(why)
 
 
 def _secret(file: Path) -> None:

@@ -1,11 +1,14 @@
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from framehub.errors import JournalError
 from framehub.gateway.config_files import shut_out, unreadable
 from framehub.gateway.settings import GatewaySettings
+from framehub.journal.writer import JournalWriter
 from framehub.runtime.curve import write_keys
 from framehub.runtime.tokens import add
 
@@ -44,6 +47,17 @@ def test_a_journal_may_be_new_and_is_a_directory(folder: Path) -> None:
     assert unreadable(("journal", "directory"), folder / "new") == ""
     assert unreadable(("journal", "directory"), folder) == ""
     assert unreadable(("journal", "directory"), folder / "tokens") == "it is no directory"
+
+
+@pytest.mark.parametrize("bits", [0o775, 0o757, 0o1777])
+def test_a_journal_is_nowhere_where_others_can_write(folder: Path, bits: int) -> None:
+    folder.chmod(bits)
+    why = unreadable(("journal", "directory"), folder)
+    assert why == f"{folder}: others can write there: chmod go-w {folder}"
+    with pytest.raises(JournalError, match=re.escape(why)):
+        JournalWriter(folder)
+    folder.chmod(0o755)
+    assert unreadable(("journal", "directory"), folder) == ""
 
 
 def test_other_settings_name_no_files() -> None:
