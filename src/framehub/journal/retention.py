@@ -6,6 +6,7 @@ says which number comes next. One that cannot be sealed goes when a sealed one w
 What was set aside, torn tails and queries that killed their workers, goes by its age.
 """
 
+import errno
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -56,8 +57,7 @@ def remove_old(
                 reason = f"the journal has over {keep_bytes} bytes"
             else:
                 break
-            note_removed(segment.path)
-            segment.path.unlink(missing_ok=True)
+            _remove(segment.path)
             left -= facts.st_size
             removed.append(Removed(segment.path.name, facts.st_size, reason))
         if keep_seconds is not None:
@@ -69,6 +69,17 @@ def remove_old(
     except OSError as exc:
         raise JournalError(f"{directory}: old segments cannot be removed: {exc.strerror}") from exc
     return removed
+
+
+def _remove(segment: Path) -> None:
+    try:
+        note_removed(segment)
+    except OSError as exc:
+        if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        segment.unlink(missing_ok=True)  # which makes room for its line
+        note_removed(segment)
+    segment.unlink(missing_ok=True)
 
 
 def _remove_aside(directory: Path, before: float) -> list[Removed]:

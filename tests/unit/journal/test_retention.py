@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 
 from framehub.errors import JournalError
 from framehub.journal.check import check
+from framehub.journal.ledger import read_ledger
 from framehub.journal.mfp_rows import LinkRows
 from framehub.journal.retention import remove_old
 from framehub.journal.segments import segments
@@ -62,6 +64,38 @@ def test_what_is_not_sealed_stays(tmp_path: Path) -> None:
 def test_a_disk_that_says_no_is_an_error_of_ours(tmp_path: Path) -> None:
     with pytest.raises(JournalError):
         remove_old(tmp_path / "nowhere", now=NOW, keep_seconds=1)
+
+
+@pytest.mark.parametrize("why", [errno.ENOSPC, errno.EDQUOT])
+def test_old_rows_make_room_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: int) -> None:
+    journal(tmp_path)
+    first = segments(tmp_path)[0].path
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if first.exists():
+            write(fd, data[:7])
+            raise OSError(why, os.strerror(why))
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", full)
+    assert len(remove_old(tmp_path, now=NOW, keep_seconds=1.5 * 86_400)) == 2
+    monkeypatch.undo()
+    assert names(tmp_path) == [3, 4]
+    assert read_ledger(tmp_path).removed == {1, 2}
+    assert check(tmp_path).clean
+
+
+def test_a_disk_that_fails_keeps_old_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal(tmp_path)
+
+    def fails(_fd: int, _data: bytes) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "write", fails)
+    with pytest.raises(JournalError, match="old segments cannot be removed: Input/output error"):
+        remove_old(tmp_path, now=NOW, keep_seconds=1.5 * 86_400)
+    assert names(tmp_path) == [1, 2, 3, 4]
 
 
 def test_what_cannot_be_sealed_goes_when_a_sealed_one_would_and_holds_up_nothing(tmp_path: Path) -> None:
