@@ -6,6 +6,7 @@ opening would wait for somebody else.
 
 import errno
 import os
+import pwd
 import stat
 from io import BufferedWriter
 from pathlib import Path
@@ -89,3 +90,19 @@ def shared(directory: Path) -> str | None:
     if directory.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"{directory}: others can write there: chmod go-w {directory}"
     return None
+
+
+def anothers(directory: Path) -> str | None:
+    """Why a directory is not to be used, if it is another user's, who could not read what we make there.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    owner = directory.stat().st_uid
+    if owner == os.geteuid():
+        return None
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = f"user {owner}"
+    return f"{directory}: it is the directory of {name}: run this as that user"

@@ -20,7 +20,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from framehub.errors import JournalError, JournalLocked
 from framehub.journal.record import VERSION
-from framehub.private import NotAFile, new_file, open_file, read_file, shared
+from framehub.private import NotAFile, anothers, new_file, open_file, read_file, shared
 
 NODE_FILE: Final = "node.json"
 LOCK_FILE: Final = "lock"
@@ -265,10 +265,10 @@ def locked(directory: Path) -> Iterator[Lock]:
 
     Raises:
         JournalLocked: another process, or another writer of this one, is.
-        JournalError: others can write there, or the lock is no file.
+        JournalError: it is another user's, others can write there, or the lock is no file.
         OSError: the lock cannot be opened.
     """
-    if (why := shared(directory)) is not None:
+    if (why := shared(directory) or anothers(directory)) is not None:
         raise JournalError(why)
     path = directory / LOCK_FILE
     try:

@@ -64,7 +64,7 @@ class JournalWriter:
 
         Raises:
             JournalLocked: another process writes this directory.
-            JournalError: it cannot be written, others can write there too, or it is another node's.
+            JournalError: it cannot be written, others can write there too, or it is another node's or user's.
         """
         self.settings = settings or WriterSettings()
         self.on_full: Callable[[], None] | None = None

@@ -1,6 +1,7 @@
 """What a journal is made of is its owner's only, and nothing of it is anything but a file."""
 
 import os
+import pwd
 import re
 import signal
 import stat
@@ -8,10 +9,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from framehub.cli.main import run as framehub
 from framehub.errors import JournalError
 from framehub.journal import reader
 from framehub.journal import writer as writing
@@ -91,6 +95,39 @@ def test_nothing_is_written_where_others_can_write(
     assert sum(batch.num_rows for batch in reader.read(place)) == 1
     place.chmod(0o755)
     one_row(place, row(2))
+
+
+def test_nothing_is_written_for_somebody_else(
+    tmp_path: Path, row: Callable[..., Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by root either: what it made there, the owner could not read."""
+    place = tmp_path / "j"
+    one_row(place, row(1), seal=True)
+    one_row(place, row(2))
+    owner = pwd.getpwuid(os.getuid()).pw_name
+    before = modes(place), {path.name: path.read_bytes() for path in place.iterdir()}
+    with monkeypatch.context() as patching:
+        patching.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        why = f"{place}: it is the directory of {owner}: run this as that user"
+        for write in (start, partial(generate, frames=3_000)):
+            with pytest.raises(JournalError, match=f"^{re.escape(why)}$"):
+                write(place)
+        result = CliRunner().invoke(framehub, ["journal", "compact", str(place)])
+        assert (result.exit_code, result.output) == (1, f"Error: {why}\n")
+        check(place)
+        read(place)
+    assert before == (modes(place), {path.name: path.read_bytes() for path in place.iterdir()})
+    one_row(place, row(3))
+
+
+def test_an_owner_without_a_name_is_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(JournalError, match=f"it is the directory of user {os.getuid()}: run this"):
+        JournalWriter(tmp_path)
 
 
 def start(place: Path) -> None:
