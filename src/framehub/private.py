@@ -81,15 +81,14 @@ def make_directory(path: Path) -> None:
         path.mkdir(DIRECTORY_MODE, exist_ok=True)
 
 
-def shared(directory: Path) -> str | None:
-    """Why a directory is not to be used, if others can put files there, or take ours away.
+def shared(*directories: Path) -> str | None:
+    """Why directories are not to be used, if others can put files into some, or take ours away.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: one cannot be looked at.
     """
-    if directory.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"{directory}: others can write there: chmod go-w {directory}"
-    return None
+    found = [str(one) for one in directories if one.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)]
+    return f"{', '.join(found)}: others can write there: chmod go-w {' '.join(found)}" if found else None
 
 
 def anothers(directory: Path) -> str | None:

@@ -45,9 +45,8 @@ def locked(out: Path) -> Iterator[None]:
     """
     try:
         make_directory(out / "snapshots")
-        for place in (out, out / "snapshots"):
-            if (why := shared(place)) is not None:
-                raise PipelineError(why)
+        if (why := shared(out, out / "snapshots")) is not None:
+            raise PipelineError(why)
         fd = open_file(out / "lock", os.O_RDWR | os.O_CREAT)
     except NotAFile as exc:
         raise PipelineError(f"{out / 'lock'}: {exc.strerror}") from exc

@@ -126,6 +126,23 @@ def test_a_place_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("within", [0o700, 0o770])
+def test_all_places_that_others_can_write_to_are_named(tmp_path: Path, within: int) -> None:
+    (tmp_path / "snapshots").mkdir()
+    (tmp_path / "snapshots").chmod(within)
+    tmp_path.chmod(0o775)
+    places = [tmp_path, tmp_path / "snapshots"][: 1 if within == 0o700 else 2]
+    named = ", ".join(map(str, places)), " ".join(map(str, places))
+    with (
+        pytest.raises(PipelineError, match=f"^{named[0]}: others can write there: chmod go-w {named[1]}$"),
+        snapshots.locked(tmp_path),
+    ):
+        pass
+    for place in places:
+        place.chmod(0o755)
+    make(tmp_path)
+
+
 def test_tables_that_are_gone_are_told(tmp_path: Path) -> None:
     shutil.rmtree(make(tmp_path))
     with pytest.raises(PipelineError, match=r"leads to tables that are not there.*--fresh"):
