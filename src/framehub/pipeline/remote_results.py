@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from struct import pack
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as T
 
 from framehub.errors import PipelineError
@@ -26,7 +28,7 @@ _EXACT: Final = (
     T.TimestampNTZType,
     T.DecimalType,
 )
-_FINER: Final = re.compile(r"\.\d{6}\d*[1-9]")
+_FINER: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
 """A fraction of a second that microseconds do not have."""
 
 
@@ -97,6 +99,8 @@ def _converter(type_: Any) -> Convert:
     if pa.types.is_list(type_):
         item = result_converter(type_.value_type)
         return lambda value: [item(each) for each in _as(list | tuple, value)]
+    if pa.types.is_float32(type_):
+        return _single
     return _SIMPLE[kind_of(type_)]
 
 
@@ -122,6 +126,15 @@ def _integer(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     return _as(int | float, value)
+
+
+def _single(value: Any) -> Any:
+    """A number that 32 bits have, rounded."""
+    try:
+        pack("<f", float(_number(value)))
+    except OverflowError:
+        raise ValueError(f"got {_shown(value)}, which is too large for a float") from None
+    return value
 
 
 def _string(value: Any) -> str:
@@ -184,6 +197,8 @@ _SIMPLE: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 def _struct(value: Any, own: list[tuple[str, Convert]]) -> dict[str, Any]:
     if isinstance(value, Mapping):
+        if others := sorted(map(str, value.keys() - {name for name, _ in own})):
+            raise ValueError(f"got fields that the struct has not: {', '.join(others):.100}")
         return {name: convert(value.get(name)) for name, convert in own}
     items = _as(list | tuple, value)
     return {name: convert(each) for (name, convert), each in zip(own, items, strict=True)}
@@ -200,6 +215,8 @@ def one_column(table: Any, type_: Any) -> Any:
     """
     if pa.types.is_struct(type_):
         fields = list(type_)
+        if others := sorted(set(table.column_names) - {each.name for each in fields}):
+            raise ValueError(f"it has columns that the struct has not: {', '.join(others)}")
         columns = [_cast(table.column(each.name).combine_chunks(), each.type) for each in fields]
         return pa.StructArray.from_arrays(columns, fields=fields)
     if table.num_columns != 1:
@@ -212,7 +229,25 @@ def _cast(column: Any, type_: Any) -> Any:
         return column
     if not _is_like(column.type, type_):
         raise ValueError(f"got {column.type}")
-    return column.cast(type_)
+    cast = column.cast(type_)
+    if _infinities(cast) != _infinities(column):
+        raise ValueError(f"got {column.type} that is too large for {type_}")
+    return cast
+
+
+def _infinities(column: Any) -> int:
+    """How many there are, at any depth: a cast to fewer bits makes them of what is too large."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        return pc.sum(pc.is_inf(column)).as_py() or 0
+    if pa.types.is_map(column.type):
+        pair = pa.struct([column.type.key_field, column.type.item_field])
+        column = column.cast(pa.list_(pair))
+    if pa.types.is_nested(column.type):
+        inner = column.flatten()
+        return sum(map(_infinities, inner if isinstance(inner, list) else [inner]))
+    return 0
 
 
 def _is_like(found: Any, wanted: Any) -> bool:
@@ -230,6 +265,8 @@ def _is_like(found: Any, wanted: Any) -> bool:
         return _is_like(found.value_type, wanted.value_type)
     if kind == other == "object":
         inner = {each.name: each.type for each in found}
-        return all(each.name in inner and _is_like(inner[each.name], each.type) for each in wanted)
+        return inner.keys() == {each.name for each in wanted} and all(
+            _is_like(inner[each.name], each.type) for each in wanted
+        )
     numbers = ("integer", "number", "decimal")
     return kind == other or (kind == "integer" and other in numbers) or (kind, other) == ("number", "integer")
