@@ -79,12 +79,19 @@ class History:
         mine = self._git("status", "--porcelain", "--", *result.measures)
         if not mine and self._git("diff", "--quiet", commit, "--", *result.measures) is not None:
             return None
-        counted = [
-            (path, int(self._git("rev-list", "--count", f"{commit}..HEAD", "--", path) or 0))
-            for path in result.measures
-        ]
-        told = [f"{path} {count} commit{'s' * (count != 1)}" for path, count in counted if count]
-        return "since then " + ", ".join(told + ["changes that are not committed"] * bool(mine))
+        if self._git("merge-base", "--is-ancestor", commit, "HEAD") is None:
+            since = "other than at that commit: "
+            told = [
+                path for path in result.measures if self._git("diff", "--quiet", commit, "--", path) is None
+            ]
+        else:
+            since = "since then "
+            counted = [
+                (path, int(self._git("rev-list", "--count", f"{commit}..HEAD", "--", path) or 0))
+                for path in result.measures
+            ]
+            told = [f"{path} {count} commit{'s' * (count != 1)}" for path, count in counted if count]
+        return since + ", ".join(told + ["changes that are not committed"] * bool(mine))
 
     def _git(self, *words: str) -> str | None:
         """What git says; None if it says no, or is not there."""

@@ -127,6 +127,23 @@ def test_what_is_not_committed_counts_too(git: Callable[..., str], tmp_path: Pat
 
 
 @needs_git
+def test_a_commit_that_is_no_part_of_the_history_is_compared(git: Callable[..., str], tmp_path: Path) -> None:
+    git("switch", "--quiet", "--create", "aside")
+    commit = change(git, tmp_path / "src/fast/one.py", "2\n")
+    git("switch", "--quiet", "-")
+    told = saved(tmp_path, HEAD.format(commit=commit))
+    assert told()[1] == "  other than at that commit: src/fast"
+    change(git, tmp_path / "src/slow.py", "2\n")
+    assert told()[1] == "  other than at that commit: src/fast, src/slow.py"
+    (tmp_path / "src/slow.py").write_text("3\n")
+    assert told()[1] == "  other than at that commit: src/fast, src/slow.py, changes that are not committed"
+    git("checkout", "--quiet", "src/slow.py")
+    change(git, tmp_path / "src/slow.py", "1\n")
+    change(git, tmp_path / "src/fast/one.py", "2\n")
+    assert told() == ["0 of 1 results are older than what they measure"]
+
+
+@needs_git
 def test_of_runs_of_one_kind_the_newest_counts(git: Callable[..., str], tmp_path: Path) -> None:
     old = git("rev-parse", "--short", "HEAD")
     new = change(git, tmp_path / "src/slow.py", "2\n")
