@@ -186,7 +186,8 @@ def test_both_take_and_drop_the_same_rows(
     assert plain[4] == compiled[4]
     assert plain[1] > 300
     assert [one["seq"] for one in plain[4]] == list(range(1, len(plain[4]) + 1))
-    assert len(plain[4]) == plain[2] or fail
+    found, durable = len(plain[4]), plain[2]
+    assert found >= durable if fail else found == durable  # what was written and not synced may be there
     assert (None in {error for _, error in plain[3]}, len(plain[3]) >= 3 * 900 // 7) == (True, True)
 
 
