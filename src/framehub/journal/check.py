@@ -99,7 +99,8 @@ def _check_node(node: Node) -> NodeReport:
     for number, segment in enumerate(every):
         if report.last_seq is not None and segment.first_seq > report.last_seq + 1 and not report.torn:
             gap = Gap(node=node.name, after_seq=report.last_seq, before_seq=segment.first_seq)
-            if not any(damage.before_seq == gap.before_seq for damage in report.damages):
+            told = any(damage.before_seq == gap.before_seq for damage in report.damages)
+            if not told and not read_ledger(node.directory).explains(gap):
                 report.gaps.append(gap)
         following = every[number + 1].first_seq if number + 1 < len(every) else None
         report.segments += 1
@@ -160,8 +161,6 @@ def _check_moved(node: Node, segment: Segment, report: NodeReport, following: in
             report.damages.append(_sealed_damage(sealed, 0, first - 1, following, reason))
             return
         report.segments -= 1
-        if report.last_seq is not None and following is not None:
-            report.last_seq = following - 1  # its rows are not missing
 
 
 def _check_blocks(

@@ -64,6 +64,13 @@ class Ledger(NamedTuple):
         """Segments that somebody else has removed; ``there`` are those that are not."""
         return sorted(first for first in self.ends if first not in there and first not in self.removed)
 
+    def explains(self, gap: Gap) -> bool:
+        """Whether all that is missing there was removed because it was old."""
+        first = gap.after_seq + 1
+        while first < gap.before_seq and first in self.removed:
+            first = (self.ends.get(first) or gap.before_seq) + 1
+        return first >= gap.before_seq
+
     def gap(self, node: str, gone: Collection[int], after_seq: int, before_seq: int | None) -> Gap:
         """What is missing with them, between these two rows; None: they were the last."""
         files = tuple(self._name(first) for first in sorted(gone))

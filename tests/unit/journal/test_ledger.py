@@ -92,6 +92,25 @@ def test_what_was_taken_away_is_named_and_its_numbers_are_not_given_again(
     )
 
 
+@pytest.mark.parametrize(("taken", "said", "free"), TAKEN)
+def test_a_gap_is_accepted_by_a_line_for_each_file(
+    tmp_path: Path, row: Callable[..., Row], taken: list[tuple[int, str]], said: str, free: int
+) -> None:
+    journal(tmp_path, row)
+    names = [name.format(first) for first, name in taken]
+    for name in names:
+        (tmp_path / name).unlink()
+    assert next_number(tmp_path, row) == free
+    for number, name in enumerate(names):
+        code, told = checked(tmp_path)
+        assert (code, [one in told for one in names]) == (1, [at >= number for at in range(len(names))]), said
+        with (tmp_path / "sums").open("a") as file:
+            file.write(f"removed {name}\n")
+    code, told = checked(tmp_path)
+    assert code == 0, told
+    assert next_number(tmp_path, row) == free + 1
+
+
 def test_the_newest_sealed_one_says_where_it_ended(tmp_path: Path, row: Callable[..., Row]) -> None:
     journal(tmp_path, row, unsealed=False)
     newest = tmp_path / PARQUET.format(9)
