@@ -1,7 +1,8 @@
 """Brief rows are noted, one after the other, on the hot path (spec/journal.md, section 7).
 
 There are two of these that do the same. ``_notes`` is compiled, where there was a C compiler when the package
-was installed: a row is one call that nothing interrupts. ``Notes`` needs none.
+was installed: a row is one call that nothing interrupts. ``Notes`` needs none, and takes a lock for each row:
+about 1.1 us of the event loop for a brief one.
 """
 
 from collections.abc import Callable, Sequence
