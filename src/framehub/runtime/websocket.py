@@ -236,9 +236,8 @@ class WebSocketLink(Behind, WSListener):
 
     def _read_on(self, transport: WSTransport) -> None:
         carrier = transport.underlying_transport
-        # aiofastnet's TLS would only look at what comes, and not at what it has decrypted already.
         if (decrypted := getattr(carrier, "_retry_ssl_read", None)) is not None:
-            self._loop.call_soon(decrypted)
+            self._loop.call_soon(decrypted)  # aiofastnet's TLS would only look at what is still to come
         carrier.resume_reading()
 
     # --- inside ------------------------------------------------------------------------------------
@@ -379,8 +378,7 @@ class WebSocketLink(Behind, WSListener):
 
 def _is_over(transport: WSTransport) -> bool:
     """Whether nothing can be sent: picows refused what was broken, or the socket is lost."""
-    over: bool = transport.is_close_frame_sent or transport.underlying_transport.is_closing()
-    return over
+    return bool(transport.is_close_frame_sent or transport.underlying_transport.is_closing())
 
 
 def _may_be_sent(code: int) -> bool:

@@ -31,7 +31,7 @@ TRY_AGAIN_SECONDS: Final = 0.02
 SETTLE_SECONDS: Final = 0.25
 """How long after a connection ended its identity is free, at most, once its last messages were taken."""
 HEARD_SECONDS: Final = 2.0
-"""How long a connection has to be heard, from when it is accepted: its peer may be far away, and have keys."""
+"""How long a connection has, once accepted, to be heard: its peer may be far away, and have keys."""
 LAST: Final = int(zmq.NOBLOCK)
 MORE: Final = int(zmq.NOBLOCK | zmq.SNDMORE)
 EVENTS: Final = int(zmq.EVENTS)
