@@ -21,7 +21,7 @@ from framehub.journal.generate import generate
 from framehub.pipeline import java
 from tests.cluster.same import rows_of, without_us
 
-PATIENCE = 240.0
+PATIENCE = 60.0
 
 
 def main() -> None:
