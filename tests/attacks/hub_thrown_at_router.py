@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 
+from framehub.runtime.watchdog import CUT_OFF
 from tests.attacks import thrown_at_routers
 from tests.attacks.arena import MIB, Seen
 from tests.attacks.attacker import Attacker, crowd
@@ -47,7 +48,6 @@ ENDED = ((MESSAGE, 0), (LAST, 0), (SERVICE_ERROR, 9), (COMMAND, CLOSE))
 """What a service may say on a stream."""
 STRANGERS = 20
 REFUSED = "bad_frame to services"
-ENDLESS = "cut off: messages without an end"
 FLOODED = 1_000
 """Bytes of a frame of a flood."""
 UNREAD_STREAMS = 2
@@ -262,11 +262,11 @@ async def never_end_largely(arena: HubArena, count: int) -> Seen:
 async def end_late(arena: HubArena, count: int) -> Seen:
     """T52: a message that has far too many parts, and an end."""
     seen: Seen = Counter()
-    refused, before = arena.counts()[REFUSED], arena.counts()[ENDLESS]
+    refused, before = arena.counts()[REFUSED], arena.counts()[CUT_OFF]
     attacker = await bare(arena.services)
     await attacker.throw(PART * (count - 1) + LAST_PART)
     stand = await arena.until(
-        lambda stand: stand["counts"].get(REFUSED, 0) > refused or stand["counts"].get(ENDLESS, 0) > before
+        lambda stand: stand["counts"].get(REFUSED, 0) > refused or stand["counts"].get(CUT_OFF, 0) > before
     )
     seen["heard to the end" if stand["counts"].get(REFUSED, 0) > refused else "cut off"] += 1
     attacker.leave()
@@ -279,7 +279,8 @@ async def say_nothing(arena: HubArena, count: int) -> Seen:
 
 
 T36 = HubAttack("T36 streams of other services", use_others_streams, 4_000, 65_536)
-T42 = HubAttack("T42 a flood for one slow client", flood_one_client, 40_000, 1_000_000)
+T42 = HubAttack("T42 a flood for one slow client", flood_one_client, 40_000, 1_000_000, 320 * MIB)
+"""What may wait in ZeroMQ, and what makes the watchdog look."""
 T45 = HubAttack("T45 identity of a living service", take_a_living_identity, 100, 400)
 T51 = HubAttack("T51 frames of 4 GiB and more, at the hub", declare_sizes, 10, 500)
 T52 = HubAttack("T52 parts without end, at the hub", never_end, 30_000_000, 300_000_000, 256 * MIB)

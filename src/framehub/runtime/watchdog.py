@@ -80,12 +80,11 @@ class Watchdog:
             self.is_watching = False
             self._behind_since = None
         elif not self.is_watching or now >= self._scan_at:
-            began = perf_counter()
             self._scan(memory, now)
-            self._scan_at = now + (perf_counter() - began) / _SHARE
 
     def _scan(self, memory: int, now: float) -> None:
         """Compare with what was before; at the first time all are taken as they are."""
+        began = perf_counter()
         first, self.is_watching = not self.is_watching, True
         self._see_if_behind(memory)
         open_: dict[Connection, int] = {}  # those that finished nothing since the last time
@@ -105,6 +104,7 @@ class Watchdog:
                     waiting[connection] = size
                 elif not taken:
                     open_[connection] = size
+        self._scan_at = now + (perf_counter() - began) / _SHARE
         explained = self._held() + sum(open_.values()) + sum(waiting.values())
         suspects = self._endless(open_, memory - explained)
         if suspects or self._is_too_much(
