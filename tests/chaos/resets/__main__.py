@@ -29,7 +29,10 @@ def main() -> int:
                 print(f"\r{kind}: {done:,} of {asked.resets:,}", end="", file=sys.stderr, flush=True)
 
         verdict = run(folder, resets=asked.resets, keyed=kind == "curve", seed=asked.seed, tell=tell)
-        outcome = verdict.problem or f"the gateway lives; {verdict.calls:,} calls between them, all right"
+        outcome = (
+            verdict.problem
+            or f"the gateway lives; {verdict.calls:,} calls right, {verdict.refused:,} refused"
+        )
         print(f"\r{kind}: {verdict.resets:,} resets in {verdict.seconds:,.0f} s: {outcome}", flush=True)
         if verdict.problem:
             failed = True

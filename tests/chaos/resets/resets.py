@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from framehub.errors import RemoteCallError
 from framehub.runtime.curve import CurveClient, new_keys
 from framehub.runtime.functions import Functions
 
@@ -22,7 +23,9 @@ class Verdict:
 
     resets: int
     calls: int
-    """Of an honest client, between them; each was answered right."""
+    """Of an honest client that were answered, each right; the last of them after the flood."""
+    refused: int
+    """Those that were not: the flood asks for the same function, and takes the machine's time."""
     problem: str
     seconds: float
 
@@ -79,10 +82,20 @@ def run(
             with (folder / f"flood{job}.log").open("w") as log:
                 flooders.append(subprocess.Popen(flood, stdout=log, text=True))
         others += flooders
-        calls, problem = 0, ""
+        calls, refused, problem = 0, 0, ""
+        calm_at = None
         with Functions.blocking(f"tcp://127.0.0.1:{ports['clients']}", curve=curve) as functions:
             while not problem and gateway.poll() is None:
-                found = functions.call("math.factor", 12 + calls, timeout=PATIENCE)
+                if calm_at is None and all(flooder.poll() is not None for flooder in flooders):
+                    calm_at = time.monotonic()
+                try:
+                    found = functions.call("math.factor", 12 + calls, timeout=PATIENCE)
+                except RemoteCallError as exc:
+                    refused += 1
+                    if calm_at is not None and time.monotonic() > calm_at + PATIENCE:
+                        problem = f"no call is answered after the flood: {exc}"
+                    time.sleep(0.2)
+                    continue
                 product = 1
                 for each in found:
                     product *= each
@@ -90,7 +103,7 @@ def run(
                     problem = f"factor({12 + calls}) gave {found}"
                 calls += 1
                 tell(_done(folder, jobs))
-                if all(flooder.poll() is not None for flooder in flooders):
+                if calm_at is not None:
                     break
                 time.sleep(0.2)
         done = _done(folder, jobs)
@@ -99,7 +112,7 @@ def run(
         if not problem and gateway.poll() is not None:
             said = (folder / "gateway.log").read_text()[-500:]
             problem = f"the gateway ended with {gateway.returncode}: {said}"
-        return Verdict(done, calls, problem, time.monotonic() - began)
+        return Verdict(done, calls, refused, problem, time.monotonic() - began)
     finally:
         for process in (*others, gateway):
             process.terminate()
